@@ -1,0 +1,133 @@
+"""The worker's verbs: claim, report, save, settle, pulse. Every write carries id and epoch: it changes a row only
+while the writer still owns the task."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from state import jsonsafe
+from state.database import Connection, Row, fetch, fetch_one, retrying
+from state.errors import LeaseLost
+from state.settings import get_settings
+from state.statements import statement
+
+Outcome = Literal["completed", "failed", "released"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A task that this worker may run now."""
+
+    id: str
+    epoch: int
+    actor: str
+    queue: str
+    lane: str
+    attempt: int
+    max_attempts: int
+    payload: dict[str, Any]
+    checkpoint: dict[str, Any]
+    tokens: int
+    cost: float
+    tenant: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    worker: str
+    claim_number: int
+    queues: Sequence[str]
+    free: int
+    ahead: int
+    short_actors: Sequence[str]
+    retry_share: float
+
+
+@dataclass(slots=True)
+class Report:
+    """What an execution has to say since its last report."""
+
+    id: str
+    epoch: int
+    progress: dict[str, Any] | None = None
+    tokens: int = 0
+    cost: float = 0
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """How an execution ended. `retry_seconds` None: a failure that is not worth another attempt."""
+
+    id: str
+    epoch: int
+    outcome: Outcome
+    result: Any = None
+    error: dict[str, Any] | None = None
+    retry_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    id: str
+    epoch: int
+    claim_number: int
+    cancel_requested: str | None
+
+
+def claim(connection: Connection, request: ClaimRequest) -> list[Claimed]:
+    parameters = {
+        "worker": request.worker,
+        "claim_number": request.claim_number,
+        "queues": list(request.queues),
+        "free": request.free,
+        "ahead": request.ahead,
+        "short_actors": list(request.short_actors),
+        "retry_share": request.retry_share,
+        "lease_seconds": get_settings().lease_seconds,
+    }
+    rows = connection.execute(statement("claim"), parameters).fetchall()
+    return [Claimed(**{**row, "cost": float(row["cost"])}) for row in rows]
+
+
+def report(connection: Connection, reports: Iterable[Report]) -> set[tuple[str, int]]:
+    """Answers the (id, epoch) that were still ours."""
+    body = jsonsafe.dump([asdict(each) for each in reports])
+    return {(row["id"], row["epoch"]) for row in connection.execute(statement("report"), {"reports": body})}
+
+
+def settle(connection: Connection, settlements: Iterable[Settlement]) -> list[Row]:
+    """Answers a row for each that was still ours, with the status that it moved to."""
+    body = jsonsafe.dump([asdict(each) for each in settlements])
+    return connection.execute(statement("settle"), {"outcomes": body}).fetchall()
+
+
+def settled_before(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> set[tuple[str, int]]:
+    """A connection lost after the commit looks like a lost lease: which of these had been written all the same?"""
+    body = jsonsafe.dump([{"id": each.id, "epoch": each.epoch} for each in settlements])
+    rows = connection.execute(statement("settled"), {"executions": body, "worker": worker})
+    return {(row["id"], row["epoch"]) for row in rows}
+
+
+@retrying
+def save(task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None) -> Row:
+    """Adds to the checkpoint; durable when it returns. Saving the same again is the same as saving once."""
+    row = fetch_one("save", {"id": task_id, "epoch": epoch, "values": Jsonb(values, dumps=jsonsafe.dump)}, conn)
+    if row is None:
+        raise LeaseLost(task_id, epoch)
+    checkpoint: Row = row["checkpoint"]
+    return checkpoint
+
+
+def pulse(connection: Connection, worker: str) -> list[HeldLease]:
+    """Renews the worker's leases and lists them, with what has been asked of their tasks."""
+    parameters = {"worker": worker, "lease_seconds": get_settings().lease_seconds}
+    return [HeldLease(**row) for row in connection.execute(statement("pulse"), parameters)]
+
+
+def retry_depth(queues: Sequence[str], limit: int) -> int:
+    rows = fetch("retry_depth", {"queues": list(queues), "limit": limit})
+    return int(rows[0]["depth"])

@@ -1,0 +1,159 @@
+"""Connections: one pool for a process, opened when first used (never at import: Dramatiq forks after it)."""
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from state.embedded import EmbeddedPostgres
+from state.errors import NotReady
+from state.settings import get_settings
+from state.statements import statement
+
+Connection = psycopg.Connection[DictRow]
+Row = dict[str, Any]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+# What may be tried again without asking anybody: the transaction certainly left nothing behind, or the statement
+# is written so that running it twice is the same as running it once.
+RETRYABLE = (
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.DeadlockDetected,
+    psycopg.OperationalError,
+    PoolTimeout,
+)
+_TRIES = 6
+
+_KEEPALIVES = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "connect_timeout": 5}
+
+
+class Database:
+    """Where the database is, and this process's connections to it."""
+
+    def __init__(self) -> None:
+        settings = get_settings()
+        self._embedded = EmbeddedPostgres(settings.data_dir)
+        self._url = settings.database_url
+        self._direct_url = settings.direct_url
+        # A pooler in transaction mode loses what a session has prepared or set.
+        self._pooled = settings.direct_url is not None and settings.direct_url != settings.database_url
+        self._pool: ConnectionPool[Connection] | None = None
+
+    def url(self) -> str:
+        return self._url or self._embedded.url()
+
+    def direct_url(self) -> str:
+        return self._direct_url or self.url()
+
+    def connect(self, *, direct: bool = False) -> Connection:
+        """A connection of its own, in autocommit: each statement is its own transaction."""
+        url = self.direct_url() if direct else self.url()
+        connection = psycopg.connect(url, autocommit=True, row_factory=dict_row, **_KEEPALIVES)  # type: ignore[arg-type]
+        self._configure(connection, prepare=direct or not self._pooled)
+        return connection
+
+    def pool(self) -> ConnectionPool[Connection]:
+        if self._pool is None:
+            self._pool = ConnectionPool(
+                self.url(),
+                min_size=1,
+                max_size=get_settings().threads + 4,
+                open=True,
+                timeout=10,
+                kwargs={"autocommit": True, "row_factory": dict_row, **_KEEPALIVES},
+                configure=lambda connection: self._configure(connection, prepare=not self._pooled),
+                reconnect_timeout=5,
+            )
+        return self._pool
+
+    def _configure(self, connection: Connection, *, prepare: bool) -> None:
+        if prepare:
+            connection.execute(statement("session"), prepare=False)
+            connection.prepare_threshold = 0
+        else:
+            connection.prepare_threshold = None
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+        self._embedded.release()
+
+
+_database: Database | None = None
+
+
+def get_database() -> Database:
+    global _database
+    if _database is None:
+        _database = Database()
+    return _database
+
+
+def close_database() -> None:
+    """Gives back all connections of this process; the next use opens them anew."""
+    global _database
+    if _database is not None:
+        _database.close()
+        _database = None
+
+
+def _forget_after_fork() -> None:
+    global _database
+    _database = None
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)
+
+
+@contextmanager
+def connection(given: psycopg.Connection[Any] | None = None) -> Iterator[psycopg.Connection[Any]]:
+    """The caller's own connection, so that we take part in its transaction; or one of the pool."""
+    if given is not None:
+        yield given
+        return
+    with get_database().pool().connection() as pooled:
+        yield pooled
+
+
+def fetch(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> list[Row]:
+    with connection(conn) as used, used.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(statement(name), parameters).fetchall()
+
+
+def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:
+    rows = fetch(name, parameters, conn)
+    return rows[0] if rows else None
+
+
+def retrying(verb: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Tries again after serialization failures, deadlocks and lost connections, with jitter and a cap.
+
+    Never inside the caller's own transaction: that one is the caller's to repeat.
+    """
+
+    @wraps(verb)
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        if kwargs.get("conn") is not None:
+            return verb(*args, **kwargs)
+        for attempt in range(1, _TRIES + 1):
+            try:
+                return verb(*args, **kwargs)
+            except RETRYABLE as failure:
+                if isinstance(failure, psycopg.errors.QueryCanceled) or attempt == _TRIES:
+                    if isinstance(failure, PoolTimeout):
+                        raise NotReady(f"The database does not answer: {failure}") from failure
+                    raise
+                time.sleep(min(0.05 * 2**attempt, 1.0) * random.uniform(0.5, 1.0))  # noqa: S311
+        raise AssertionError("unreachable")
+
+    return wrapper

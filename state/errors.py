@@ -1,0 +1,63 @@
+"""What can go wrong with a verb. Each error carries what its reader needs to act."""
+
+from collections.abc import Iterable
+
+
+class StateError(Exception):
+    """Base of all errors raised by state."""
+
+
+class TaskNotFound(StateError):
+    def __init__(self, task_id: str) -> None:
+        super().__init__(f"There is no task {task_id!r}.")
+        self.task_id = task_id
+
+
+class ContentNotFound(StateError):
+    def __init__(self, content_id: str) -> None:
+        super().__init__(f"There is no content {content_id!r}.")
+        self.content_id = content_id
+
+
+class IllegalTransition(StateError):
+    def __init__(self, task_id: str, verb: str, status: str) -> None:
+        super().__init__(f"Task {task_id} is {status}: {verb} is not possible in this status.")
+        self.task_id = task_id
+        self.verb = verb
+        self.status = status
+
+
+class LeaseLost(StateError):
+    """The writer no longer owns the task. It must stop and write nothing more for it."""
+
+    def __init__(self, task_id: str, epoch: int) -> None:
+        super().__init__(f"The lease on task {task_id} (epoch {epoch}) is gone.")
+        self.task_id = task_id
+        self.epoch = epoch
+
+
+class UnknownActor(StateError):
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = sorted(known)
+        super().__init__(f"There is no actor {name!r}. Known actors: {', '.join(self.known) or 'none'}.")
+
+
+class InvalidPayload(StateError):
+    """A payload, or a field beside it, that the actor's model refuses."""
+
+    def __init__(self, message: str, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class IdempotencyConflict(StateError):
+    """The key was used with another body."""
+
+
+class IdempotencyPending(StateError):
+    """The first request with this key is still under way."""
+
+
+class NotReady(StateError):
+    """The database cannot be reached, or its schema is not the one this code needs."""

@@ -1,0 +1,32 @@
+"""Time-ordered ids with a prefix that says what they name."""
+
+import re
+
+import uuid_utils
+
+_TASK_ID = re.compile(r"tq_[0-9a-f]{32}")
+_CONTENT_ID = re.compile(r"gc_[0-9a-f]{32}")
+
+
+def _new(prefix: str) -> str:
+    return prefix + uuid_utils.uuid7().hex
+
+
+def new_task_id() -> str:
+    return _new("tq_")
+
+
+def new_generation_id() -> str:
+    return _new("gn_")
+
+
+def new_content_id() -> str:
+    return _new("gc_")
+
+
+def is_task_id(text: str) -> bool:
+    return _TASK_ID.fullmatch(text) is not None
+
+
+def is_content_id(text: str) -> bool:
+    return _CONTENT_ID.fullmatch(text) is not None

@@ -1,0 +1,1 @@
+SET synchronous_commit = off  -- a hint need not survive anything

@@ -1,0 +1,2 @@
+INSERT INTO callboard.schema_files (name, digest) VALUES (%(name)s, %(digest)s)
+ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, applied_at = now()

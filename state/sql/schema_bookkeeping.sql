@@ -1,0 +1,7 @@
+CREATE SCHEMA IF NOT EXISTS callboard;
+CREATE SCHEMA IF NOT EXISTS admin;
+CREATE TABLE IF NOT EXISTS callboard.schema_files (
+    name       text PRIMARY KEY,
+    digest     text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);

@@ -1,0 +1,5 @@
+-- After a connection was lost: which of these executions had been settled all the same?
+SELECT a.task_id AS id, a.epoch
+FROM jsonb_to_recordset(%(executions)s) AS i (id text, epoch integer)
+JOIN callboard.attempts a ON a.task_id = i.id AND a.epoch = i.epoch
+WHERE a.worker_id = %(worker)s AND a.outcome <> 'lost'

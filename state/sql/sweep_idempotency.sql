@@ -1,0 +1,1 @@
+DELETE FROM callboard.idempotency WHERE created_at < callboard.now() - interval '24 hours'

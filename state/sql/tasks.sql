@@ -1,0 +1,16 @@
+-- Newest first; ids are ordered by time, so the id is the cursor.
+SELECT t.*, l.renewed_at AS heartbeat_at, l.expires_at AS lease_expires_at,
+       ARRAY(SELECT a.error FROM callboard.attempts a
+             WHERE a.task_id = t.id AND a.error IS NOT NULL ORDER BY a.epoch) AS error_history
+FROM callboard.tasks t LEFT JOIN callboard.leases l ON l.task_id = t.id
+WHERE t.hidden_at IS NULL
+  AND (%(before)s::text IS NULL OR t.id < %(before)s)
+  AND (%(status)s::text IS NULL OR t.status = %(status)s)
+  AND (%(actor)s::text IS NULL OR t.actor = %(actor)s)
+  AND (%(queue)s::text IS NULL OR t.queue = %(queue)s)
+  AND (%(lane)s::text IS NULL OR t.lane = %(lane)s)
+  AND (%(tenant)s::text IS NULL OR t.tenant = %(tenant)s)
+  AND (%(error_type)s::text IS NULL OR t.error ->> 'type' = %(error_type)s)
+  AND (%(workflow_run_id)s::text IS NULL OR t.payload ->> 'workflow_run_id' = %(workflow_run_id)s)
+ORDER BY t.id DESC
+LIMIT %(limit)s

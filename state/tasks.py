@@ -1,0 +1,91 @@
+"""A task as everybody sees it, and the reads."""
+
+from datetime import datetime
+from typing import Any, Self
+
+from pydantic import BaseModel
+
+from state.database import Row, fetch, fetch_one, retrying
+from state.errors import IllegalTransition, TaskNotFound
+from state.transitions import FINISHED, Lane, Status
+
+DEFAULT_LIMIT = 100
+
+
+_NEVER_RAN = {"error_history": [], "heartbeat_at": None, "lease_expires_at": None}
+
+
+class Task(BaseModel):
+    task_id: str
+    actor: str
+    queue: str
+    lane: Lane
+    status: Status
+    priority: int
+    payload: dict[str, Any]
+    result: Any = None
+    error: dict[str, Any] | None = None
+    error_history: list[dict[str, Any]]
+    progress: dict[str, Any]
+    attempt: int
+    max_attempts: int
+    retry_count: int
+    epoch: int
+    available_at: datetime
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    updated_at: datetime
+    worker_id: str | None
+    heartbeat_at: datetime | None
+    lease_expires_at: datetime | None
+    cancel_requested: str | None
+    tenant: str | None
+    usage: dict[str, Any]
+    last_event: int
+
+    @classmethod
+    def from_row(cls, row: Row) -> Self:
+        """Without validation: the database has checked its rows already."""
+        known = {name: row[name] for name in cls.model_fields if name in row}
+        derived = {
+            "task_id": row["id"],
+            "retry_count": max(row["attempt"] - 1, 0),
+            "usage": {"tokens": row["tokens"], "cost": float(row["cost"])},
+        }
+        return cls.model_construct(**(_NEVER_RAN | known | derived))
+
+    @property
+    def finished(self) -> bool:
+        return self.status in FINISHED
+
+
+@retrying
+def get_task(task_id: str) -> Task:
+    row = fetch_one("task", {"id": task_id})
+    if row is None:
+        raise TaskNotFound(task_id)
+    return Task.from_row(row)
+
+
+_FILTERS = ("status", "actor", "queue", "lane", "tenant", "error_type", "workflow_run_id")
+
+
+@retrying
+def list_tasks(*, before: str | None = None, limit: int = DEFAULT_LIMIT, **filters: str | None) -> list[Task]:
+    """Newest first; `before` is the last id of the page before."""
+    wanted = {name: filters.pop(name, None) for name in _FILTERS}
+    if filters:
+        raise TypeError(f"unknown filters: {', '.join(filters)}")
+    return [Task.from_row(row) for row in fetch("tasks", {"before": before, "limit": limit, **wanted})]
+
+
+@retrying
+def get_attempts(task_id: str) -> list[Row]:
+    get_task(task_id)
+    return fetch("attempts", {"id": task_id})
+
+
+def refuse(task_id: str, verb: str) -> IllegalTransition:
+    """What to raise when a verb's UPDATE changed nothing: there is no such task, or it is in the wrong status."""
+    return IllegalTransition(task_id, verb, get_task(task_id).status)

@@ -3,6 +3,7 @@ while the writer still owns the task."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from operator import attrgetter
 from typing import Any, Literal
 
 import psycopg
@@ -78,6 +79,9 @@ class HeldLease:
     cancel_requested: str | None
 
 
+_by_id = attrgetter("id")  # all lock tasks in this order
+
+
 def claim(connection: Connection, request: ClaimRequest) -> list[Claimed]:
     parameters = {
         "worker": request.worker,
@@ -95,17 +99,19 @@ def claim(connection: Connection, request: ClaimRequest) -> list[Claimed]:
 
 def report(connection: Connection, reports: Iterable[Report]) -> set[tuple[str, int]]:
     """Answers the (id, epoch) that were still ours."""
-    body = jsonsafe.dump([asdict(each) for each in reports])
+    body = jsonsafe.dump([asdict(each) for each in sorted(reports, key=_by_id)])
     return {(row["id"], row["epoch"]) for row in connection.execute(statement("report"), {"reports": body})}
 
 
 def settle(connection: Connection, settlements: Iterable[Settlement]) -> list[Row]:
     """Answers a row for each that was still ours, with the status that it moved to."""
-    body = jsonsafe.dump([asdict(each) for each in settlements])
+    body = jsonsafe.dump([asdict(each) for each in sorted(settlements, key=_by_id)])
     return connection.execute(statement("settle"), {"outcomes": body}).fetchall()
 
 
-def settled_before(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> set[tuple[str, int]]:
+def settled_before(
+    connection: Connection, worker: str, settlements: Iterable[Settlement]
+) -> set[tuple[str, int]]:
     """A connection lost after the commit looks like a lost lease: which of these had been written all the same?"""
     body = jsonsafe.dump([{"id": each.id, "epoch": each.epoch} for each in settlements])
     rows = connection.execute(statement("settled"), {"executions": body, "worker": worker})
@@ -113,9 +119,13 @@ def settled_before(connection: Connection, worker: str, settlements: Iterable[Se
 
 
 @retrying
-def save(task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None) -> Row:
+def save(
+    task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None
+) -> Row:
     """Adds to the checkpoint; durable when it returns. Saving the same again is the same as saving once."""
-    row = fetch_one("save", {"id": task_id, "epoch": epoch, "values": Jsonb(values, dumps=jsonsafe.dump)}, conn)
+    row = fetch_one(
+        "save", {"id": task_id, "epoch": epoch, "values": Jsonb(values, dumps=jsonsafe.dump)}, conn
+    )
     if row is None:
         raise LeaseLost(task_id, epoch)
     checkpoint: Row = row["checkpoint"]

@@ -46,7 +46,9 @@ def path_of(sha256: str) -> Path:
 
 
 @retrying
-def begin_generation(task_id: str, epoch: int, provider: str, action_type: str, request: dict[str, Any]) -> str:
+def begin_generation(
+    task_id: str, epoch: int, provider: str, action_type: str, request: dict[str, Any]
+) -> str:
     """The task's generation row; a later attempt goes on with the one that is there."""
     row = fetch_one(
         "generation_begin",

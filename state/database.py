@@ -130,7 +130,9 @@ def fetch(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any
         return cursor.execute(statement(name), parameters).fetchall()
 
 
-def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:
+def fetch_one(
+    name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None
+) -> Row | None:
     rows = fetch(name, parameters, conn)
     return rows[0] if rows else None
 

@@ -37,7 +37,9 @@ class Listener:
         while not self._stopping.is_set():
             try:
                 with get_database().connect(direct=True) as connection:
-                    connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)), prepare=False)
+                    connection.execute(
+                        sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)), prepare=False
+                    )
                     self.connected.set()
                     self._heard([EVERYTHING])
                     self._listen(connection)

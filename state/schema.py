@@ -40,11 +40,15 @@ def require_current_schema() -> None:
         raise NotReady(f"The database cannot be reached: {unreachable}") from unreachable
     missing = [name for name, digest, _ in _wanted() if applied.get(name) != digest]
     if missing:
-        raise NotReady(f"The database's schema is behind this code (first: {missing[0]}). Run `callboard migrate`.")
+        raise NotReady(
+            f"The database's schema is behind this code (first: {missing[0]}). Run `callboard migrate`."
+        )
 
 
 def _wanted() -> list[tuple[str, str, LiteralString]]:
-    files = [path for kind in ("migrations", "functions", "views") for path in sorted((_HERE / kind).glob("*.sql"))]
+    files = [
+        path for kind in ("migrations", "functions", "views") for path in sorted((_HERE / kind).glob("*.sql"))
+    ]
     texts = [(f"{path.parent.name}/{path.stem}", _read(path)) for path in files]
     return [(name, hashlib.sha256(text.encode()).hexdigest(), text) for name, text in texts]
 

@@ -56,15 +56,29 @@ class NewTask:
                 raise InvalidPayload(f"{field}: {message}", field)
 
         require("priority", 0 <= self.priority <= 3, "must be 0 (first) to 3")
-        require("max_attempts", self.max_attempts is None or 1 <= self.max_attempts <= 1000, "must be 1 to 1000")
+        require(
+            "max_attempts", self.max_attempts is None or 1 <= self.max_attempts <= 1000, "must be 1 to 1000"
+        )
         for field in ("delay_seconds", "max_age_seconds"):
             value = getattr(self, field)
             require(field, value is None or 0 <= value <= _FAR, f"must be 0 to {_FAR:g} seconds")
-        require("available_at", self.available_at is None or self.available_at.tzinfo is not None, "needs a time zone")
-        require("available_at", self.delay_seconds is None or self.available_at is None, "give it or delay_seconds")
+        require(
+            "available_at",
+            self.available_at is None or self.available_at.tzinfo is not None,
+            "needs a time zone",
+        )
+        require(
+            "available_at",
+            self.delay_seconds is None or self.available_at is None,
+            "give it or delay_seconds",
+        )
         for field in ("queue", "tenant"):
             value = getattr(self, field)
-            require(field, value is None or 0 < len(value) <= 200 and value.isprintable(), "must be 1 to 200 characters")
+            require(
+                field,
+                value is None or (0 < len(value) <= 200 and value.isprintable()),
+                "must be 1 to 200 characters",
+            )
 
 
 def submit(actor: str, payload: Any, *, conn: psycopg.Connection[Any] | None = None, **options: Any) -> Task:

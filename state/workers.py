@@ -70,7 +70,11 @@ def stopped(ids: Sequence[str]) -> None:
 def dead_neighbors(identity: Identity) -> list[str]:
     """Workers registered on this machine whose process is certainly gone: recovery need not wait for their leases."""
     place = {"host": identity.host, "boot_id": identity.boot_id, "pid_namespace": identity.pid_namespace}
-    return [row["id"] for row in fetch("worker_neighbors", place) if not _lives(row["pid"], row["process_started"])]
+    return [
+        row["id"]
+        for row in fetch("worker_neighbors", place)
+        if not _lives(row["pid"], row["process_started"])
+    ]
 
 
 def _lives(pid: int, process_started: float) -> bool:

@@ -11,9 +11,11 @@ CREATE OR REPLACE FUNCTION callboard.claim(
     id text, epoch integer, actor text, queue text, lane text, attempt integer, max_attempts integer, payload jsonb,
     checkpoint jsonb, tokens bigint, cost numeric, tenant text
 ) LANGUAGE plpgsql
--- Whatever the statistics say, the heads come from the index in its order; anything else reads the whole backlog.
-SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+-- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
+SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
 AS $$
+#variable_conflict use_column
 DECLARE
     wanted integer := free_threads + ahead;
     retry_turns integer := floor(wanted * retry_share + random());
@@ -43,13 +45,15 @@ BEGIN
         SELECT m.*, row_number() OVER (ORDER BY m.priority, m.rank, m.id) AS place
         FROM merged m, turns t
         WHERE m.turn <= CASE m.lane WHEN 'retry' THEN t.retry ELSE wanted - t.retry END
-    ), allowed AS (
-        SELECT p.queue, p.lane, count(*) AS tasks
+    ), seen AS (
+        SELECT p.*, count(*) FILTER (WHERE p.place > free_threads AND p.actor <> ALL (short_actors))
+                    OVER (ORDER BY p.place) AS long_before
         FROM picked p
-        WHERE p.place <= free_threads
-           OR NOT EXISTS (SELECT FROM picked b
-                          WHERE b.place > free_threads AND b.place <= p.place AND b.actor <> ALL (short_actors))
-        GROUP BY p.queue, p.lane
+    ), allowed AS (
+        SELECT s.queue, s.lane, count(*) AS tasks
+        FROM seen s
+        WHERE s.place <= free_threads OR s.long_before = 0
+        GROUP BY s.queue, s.lane
     ), locked AS MATERIALIZED (
         SELECT c.id
         FROM allowed a,
@@ -67,7 +71,7 @@ BEGIN
             worker_id = worker, started_at = callboard.now(), updated_at = callboard.now(), cancel_requested = NULL,
             progress = callboard.starting_progress(t.attempt)
         FROM locked
-        WHERE t.id = locked.id AND t.status = 'queued'
+        WHERE t.id = locked.id
         RETURNING t.*
     ), leased AS (
         INSERT INTO callboard.leases (task_id, epoch, worker_id, claim_number, started_at, renewed_at, expires_at)

@@ -44,7 +44,7 @@ CREATE INDEX tasks_claim ON callboard.tasks (queue, lane, priority, rank, id) WH
 CREATE INDEX tasks_due ON callboard.tasks (available_at) WHERE status = 'scheduled';
 CREATE INDEX tasks_aging ON callboard.tasks (expires_at)
     WHERE expires_at IS NOT NULL AND status IN ('scheduled', 'queued', 'waiting');
-CREATE INDEX tasks_held ON callboard.tasks (status, id) WHERE status IN ('running', 'paused', 'dead');
+CREATE INDEX tasks_resting ON callboard.tasks (status, id) WHERE status IN ('paused', 'dead');
 CREATE INDEX tasks_workflow_run ON callboard.tasks ((payload ->> 'workflow_run_id'), id)
     WHERE payload ->> 'workflow_run_id' IS NOT NULL;
 

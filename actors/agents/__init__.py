@@ -1,0 +1,36 @@
+"""The agents: each has a name and skills, one for each task type. An agent's code cannot create tasks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from actors.agents import text
+from broker import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    request: type[BaseModel]
+    run: Callable[[Context, Any], Any]
+
+
+_AGENTS: dict[str, dict[str, Skill]] = {
+    "text": {"statistics": Skill(text.StatisticsInput, text.statistics)},
+}
+
+
+def find_agent(agent_name: str, task_type: str) -> Skill:
+    try:
+        skills = _AGENTS[agent_name]
+    except KeyError:
+        raise ValueError(
+            f"There is no agent {agent_name!r}. Known agents: {', '.join(sorted(_AGENTS))}."
+        ) from None
+    try:
+        return skills[task_type]
+    except KeyError:
+        raise ValueError(
+            f"Agent {agent_name!r} has no task type {task_type!r}. It has: {', '.join(sorted(skills))}."
+        ) from None

@@ -1,0 +1,286 @@
+"""The desk: the one thread of a worker process that writes what its tasks report and how they ended, in batches, and
+claims the next ones. Nothing else in the process claims or settles, so what a task said always stands in its history
+before its end."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import psycopg
+
+from broker.durations import Durations
+from broker.execution import EVENT_GAP, Execution
+from broker.interrupts import LeaseGone
+from state import claims
+from state.bell import ring_tasks, ring_work
+from state.claims import ClaimRequest, Report, Settlement
+from state.database import RETRYABLE, Connection, Row, get_database
+from state.logs import log, log_transitions
+from state.settings import get_settings
+
+_RETRY_SECONDS = 0.5
+
+
+class Demand(NamedTuple):
+    """How many tasks a process can start now, and how many short ones it may hold besides."""
+
+    free: int
+    ahead: int
+    short_actors: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.free + self.ahead > 0
+
+
+class Desk:
+    def __init__(
+        self, worker: str, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None]
+    ) -> None:
+        self.worker = worker
+        self.executions: dict[str, Execution] = {}
+        self.durations = Durations()
+        self.other_busy = 0  # threads that run plain Dramatiq messages
+        self.retry_share = get_settings().retry_share
+        self.claims_processed = 0
+        self._queues = queues
+        self._threads = threads
+        self._deliver = deliver
+        self._claim_number = 0
+        self._settlements: list[Settlement] = []
+        self._changed = threading.Condition()
+        self._hinted = True
+        self._noted = False
+        self._next_poll = 0.0
+        self._claiming = True
+        self._stopping = False
+        self._busy = False
+        self._connection: Connection | None = None
+        self._doubtful = False  # a connection was lost while settlements were on their way
+        self._thread = threading.Thread(target=self._run, name="desk", daemon=True)
+
+    # Other threads.
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def hint(self) -> None:
+        """There may be something to claim."""
+        with self._changed:
+            self._hinted = True
+            self._changed.notify()
+
+    def note(self) -> None:
+        """An execution has something to report."""
+        with self._changed:
+            self._noted = True
+            self._changed.notify()
+
+    def post(self, settlement: Settlement) -> None:
+        with self._changed:
+            self._settlements.append(settlement)
+            self._changed.notify()
+
+    def stop_claiming(self) -> None:
+        with self._changed:
+            self._claiming = False
+
+    def drain(self, timeout: float) -> bool:
+        """Waits until every posted end is written."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            with self._changed:
+                if not self._settlements and not self._busy:
+                    return True
+            time.sleep(0.01)
+        return False
+
+    def stop(self) -> None:
+        with self._changed:
+            self._claiming = False
+            self._stopping = True
+            self._changed.notify()
+        self._thread.join(timeout=10)
+
+    # The desk's own thread.
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(self._something_to_do, timeout=self._patience())
+                if self._stopping and not self._settlements:
+                    break
+                settlements, self._settlements = self._settlements, []
+                self._noted = False
+                self._busy = True
+            try:
+                self._cycle(settlements)
+            except RETRYABLE as failure:
+                self._lost_connection(settlements, failure)
+            except Exception:
+                log.exception("desk: unexpected error", worker=self.worker)
+                self._lost_connection(settlements, None)
+            finally:
+                self._busy = False
+        if self._connection is not None:
+            self._connection.close()
+
+    def _something_to_do(self) -> bool:
+        return (
+            bool(self._settlements)
+            or self._noted
+            or self._stopping
+            or (self._hinted and bool(self._demand()))
+        )
+
+    def _patience(self) -> float:
+        """How long to sleep when nothing happens."""
+        if any(execution.has_news for execution in list(self.executions.values())):
+            return EVENT_GAP
+        return (
+            max(self._next_poll - time.monotonic(), 0.001) if self._demand() else get_settings().poll_seconds
+        )
+
+    def _cycle(self, settlements: list[Settlement]) -> None:
+        connection = self._connected()
+        ending = {settlement.id for settlement in settlements}
+        self._write_reports(connection, ending)
+        if settlements:
+            self._write_ends(connection, settlements)
+        self._claim(connection)
+
+    def _connected(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = get_database().connect()
+        return self._connection
+
+    def _lost_connection(self, settlements: list[Settlement], failure: Exception | None) -> None:
+        """Nothing is lost: the ends are written when the database is back, unless somebody else has written them."""
+        log.warning("desk: cannot write, trying again", worker=self.worker, error=str(failure).strip())
+        with self._changed:
+            self._settlements = settlements + self._settlements
+            self._doubtful = True
+            self._hinted = True
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        time.sleep(_RETRY_SECONDS)
+
+    def _write_reports(self, connection: Connection, ending: set[str]) -> None:
+        now = time.monotonic()
+        reports: list[Report] = []
+        for execution in list(self.executions.values()):
+            if not execution.lost:
+                report = execution.take_report(now, final=execution.claimed.id in ending)
+                if report is not None:
+                    reports.append(report)
+        if not reports:
+            return
+        try:
+            owned = claims.report(connection, reports)
+        except psycopg.DataError:
+            owned = self._report_singly(connection, reports)
+        for each in reports:
+            if (each.id, each.epoch) not in owned:
+                self.lose(each.id)
+        ring_tasks(each.id for each in reports)
+
+    def _report_singly(self, connection: Connection, reports: list[Report]) -> set[tuple[str, int]]:
+        """One bad line must not take the others with it."""
+        owned: set[tuple[str, int]] = set()
+        for each in reports:
+            try:
+                owned |= claims.report(connection, [each])
+            except psycopg.DataError as refused:
+                log.error("a report was refused", task_id=each.id, error=str(refused))
+                owned.add((each.id, each.epoch))
+        return owned
+
+    def _write_ends(self, connection: Connection, settlements: list[Settlement]) -> None:
+        try:
+            rows = claims.settle(connection, settlements)
+        except psycopg.DataError:
+            rows = self._settle_singly(connection, settlements)
+        self._account(connection, settlements, rows)
+
+    def _settle_singly(self, connection: Connection, settlements: list[Settlement]) -> list[Row]:
+        """One bad row must not take the others with it: it ends dead, with the reason."""
+        rows: list[Row] = []
+        for each in settlements:
+            try:
+                rows += claims.settle(connection, [each])
+            except psycopg.DataError as refused:
+                error = {"type": "ResultNotJson", "category": "permanent", "message": str(refused),
+                         "details": {}, "traceback": None}  # fmt: skip
+                rows += claims.settle(connection, [Settlement(each.id, each.epoch, "failed", error=error)])
+        return rows
+
+    def _account(self, connection: Connection, settlements: list[Settlement], rows: list[Row]) -> None:
+        written = {(row["id"], row["epoch"]) for row in rows}
+        missing = [each for each in settlements if (each.id, each.epoch) not in written]
+        if missing:
+            before = claims.settled_before(connection, self.worker, missing) if self._doubtful else set()
+            for each in missing:
+                if (each.id, each.epoch) not in before and each.id in self.executions:
+                    log.warning("lease lost", task_id=each.id, epoch=each.epoch, worker=self.worker)
+        self._doubtful = False
+        for each in settlements:
+            self.executions.pop(each.id, None)
+        log_transitions(rows, worker=self.worker)
+        ring_tasks(row["id"] for row in rows)
+        if any(row["status"] == "queued" for row in rows):
+            ring_work({row["queue"] for row in rows if row["status"] == "queued"})
+
+    def lose(self, task_id: str) -> None:
+        """The task is somebody else's: stop its code and write nothing more for it."""
+        execution = self.executions.get(task_id)
+        if execution is not None and not execution.lost:
+            execution.lost = True
+            log.warning("lease lost", task_id=task_id, epoch=execution.claimed.epoch, worker=self.worker)
+            execution.interrupt(LeaseGone)
+            if execution.started_at is None or execution.finished:
+                self.executions.pop(task_id, None)
+
+    # Claiming.
+
+    def _demand(self) -> Demand:
+        """How many tasks to ask for. Beyond the free threads only short ones, and only as many as the threads that
+        run nothing long can be expected to get to within about 50 ms; not one by one, but a good part at a time."""
+        if not self._claiming:
+            return Demand(0, 0, ())
+        short = self.durations.short_actors()
+        occupied = [execution for execution in list(self.executions.values()) if not execution.finished]
+        long = sum(execution.claimed.actor not in short for execution in occupied) + self.other_busy
+        free = max(self._threads - len(occupied) - self.other_busy, 0)
+        allowed = self.durations.ahead(short, self._threads - long)
+        ahead = max(allowed - max(len(occupied) + self.other_busy - self._threads, 0), 0)
+        if ahead < allowed // 4 and free == 0:
+            ahead = 0
+        return Demand(free, ahead, tuple(short))
+
+    def _claim(self, connection: Connection) -> None:
+        now = time.monotonic()
+        with self._changed:
+            demand = self._demand()
+            if not demand or not (self._hinted or now >= self._next_poll):
+                return
+            self._hinted = False
+            self._next_poll = now + get_settings().poll_seconds
+            self._claim_number += 1
+        claimed = claims.claim(
+            connection,
+            ClaimRequest(
+                self.worker, self._claim_number, self._queues, demand.free, demand.ahead, demand.short_actors,
+                self.retry_share,
+            ),
+        )  # fmt: skip
+        for each in claimed:
+            self.executions[each.id] = Execution(each)
+        self.claims_processed = self._claim_number
+        if claimed:
+            self._hinted = True  # there may be more; an empty answer waits for a wake-up or the poll
+            moved = [{"id": e.id, "actor": e.actor, "epoch": e.epoch, "status": "running"} for e in claimed]
+            log_transitions(moved, **{"from": "queued", "worker": self.worker})
+            for each in claimed:
+                self._deliver(self.executions[each.id])
+            ring_tasks(each.id for each in claimed)

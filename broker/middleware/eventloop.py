@@ -1,0 +1,14 @@
+"""Dramatiq's event loop for async actors, in a thread that cannot keep a process alive whose main thread has ended."""
+
+from typing import Any
+
+from dramatiq.asyncio import EventLoopThread, set_event_loop_thread
+from dramatiq.middleware import AsyncIO
+
+
+class EventLoop(AsyncIO):  # type: ignore[misc]
+    def before_worker_boot(self, broker: Any, worker: Any) -> None:
+        thread = EventLoopThread(self.logger)
+        thread.daemon = True
+        thread.start(timeout=1.0)
+        set_event_loop_thread(thread)

@@ -1,0 +1,33 @@
+"""Opens the workplace when a worker boots, and closes it when it ends."""
+
+from typing import Any
+
+from dramatiq import Worker
+from dramatiq.middleware import Middleware
+
+from broker import workplace
+from broker.execution import Execution
+from broker.messages import message_for
+from broker.workplace import Workplace
+from state.logs import configure_logs
+
+
+class Workday(Middleware):  # type: ignore[misc]
+    def after_worker_boot(self, broker: Any, worker: Worker) -> None:
+        configure_logs()
+        allowed = worker.consumer_whitelist
+        queues = sorted(queue for queue in broker.task_queues if not allowed or queue in allowed)
+
+        def deliver(execution: Execution) -> None:
+            worker.work_queue.put((0, message_for(execution)))
+
+        place = Workplace(queues, worker.worker_threads, deliver)
+        workplace.set_current(place)
+        place.open()
+
+    def before_worker_shutdown(self, broker: Any, worker: Worker) -> None:
+        workplace.current().begin_shutdown()
+
+    def after_worker_shutdown(self, broker: Any, worker: Worker) -> None:
+        workplace.current().close()
+        workplace.set_current(None)

@@ -1,0 +1,65 @@
+"""Each second: what time has changed, which neighbors are dead, how long the retry lane is."""
+
+import threading
+import time
+from collections.abc import Sequence
+
+from broker.desk import Desk
+from state import claims, workers
+from state.claims import Settlement
+from state.database import RETRYABLE
+from state.logs import log
+from state.settings import get_settings
+from state.sweep import sweep, sweep_idempotency
+from state.workers import Identity
+
+_EVERY = 1.0
+_IDLE_CLAIM = 1.0  # seconds that a task may wait in this process for a thread
+_HOUSEKEEPING = 600
+
+
+class Sweeper:
+    def __init__(self, identity: Identity, desk: Desk, queues: Sequence[str]) -> None:
+        self._identity = identity
+        self._desk = desk
+        self._queues = queues
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        turn = 0
+        while not self._stopping.is_set():
+            try:
+                more = sweep(workers.dead_neighbors(self._identity)).more
+                self._desk.retry_share = self._retry_share()
+                self._return_idle_claims()
+                if turn % _HOUSEKEEPING == 0:
+                    sweep_idempotency()
+                turn += 1
+            except RETRYABLE as failure:
+                log.warning("sweep: no answer from the database", error=str(failure).strip())
+                more = False
+            except Exception:
+                log.exception("sweep: unexpected error")
+                more = False
+            self._stopping.wait(0 if more else _EVERY)
+
+    def _retry_share(self) -> float:
+        settings = get_settings()
+        depth = claims.retry_depth(self._queues, settings.retry_critical + 1)
+        if depth > settings.retry_critical:
+            return settings.retry_share_critical
+        return settings.retry_share_warning if depth >= settings.retry_warning else settings.retry_share
+
+    def _return_idle_claims(self) -> None:
+        """Claimed ahead because its actor is quick, and then the threads were not: somebody else may have one free."""
+        for execution in list(self._desk.executions.values()):
+            if time.monotonic() - execution.claimed_at > _IDLE_CLAIM and execution.give_back():
+                self._desk.post(Settlement(execution.claimed.id, execution.claimed.epoch, "released"))

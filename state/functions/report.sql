@@ -1,0 +1,36 @@
+-- What running code has to say: the latest progress, what it used, and lines for the history, of many tasks at once.
+CREATE OR REPLACE FUNCTION callboard.report(reports jsonb) RETURNS TABLE (id text, epoch integer) LANGUAGE plpgsql
+-- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
+SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH input AS (
+        SELECT i.*, jsonb_array_length(i.events) AS lines FROM jsonb_to_recordset(reports) AS i (
+            id text COLLATE "C", epoch integer, progress jsonb, tokens bigint, cost numeric, events jsonb)
+    ), mine AS MATERIALIZED (
+        SELECT i.*
+        FROM input i, LATERAL (
+            SELECT FROM callboard.tasks t
+            WHERE t.id = i.id AND t.epoch = i.epoch AND t.status = 'running'
+            FOR NO KEY UPDATE
+        ) t
+    ), noted AS (
+        UPDATE callboard.tasks t
+        SET progress = coalesce(i.progress || jsonb_build_object('updated_at', callboard.now()), t.progress),
+            tokens = t.tokens + i.tokens,
+            cost = t.cost + i.cost,
+            last_event = t.last_event + i.lines,
+            updated_at = callboard.now()
+        FROM mine i
+        WHERE t.id = i.id
+        RETURNING t.id, t.epoch, t.last_event - i.lines AS before, i.events
+    ), logged AS (
+        INSERT INTO callboard.events (task_id, n, kind, data, at)
+        SELECT n.id, n.before + e.place, e.line ->> 'kind', e.line -> 'data', callboard.now()
+        FROM noted n, jsonb_array_elements(n.events) WITH ORDINALITY AS e (line, place)
+    )
+    SELECT n.id, n.epoch FROM noted n;
+END $$;

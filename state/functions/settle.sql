@@ -1,0 +1,80 @@
+-- How executions ended: one statement and one commit for all that a process has finished since the last one.
+-- A row changes only for the worker that holds its epoch; what is not in the answer was not ours any more. The caller
+-- sends the outcomes in the order of their ids, so that all lock tasks in the same order.
+CREATE OR REPLACE FUNCTION callboard.settle(outcomes jsonb) RETURNS TABLE (id text, epoch integer, actor text, queue text, status text) LANGUAGE plpgsql
+-- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
+SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH input AS (
+        SELECT i.* FROM jsonb_to_recordset(outcomes) AS i (
+            id text COLLATE "C", epoch integer, outcome text, result jsonb, error jsonb, retry_seconds double precision)
+    ), mine AS MATERIALIZED (
+        SELECT t.*, i.outcome, i.result, i.error, coalesce(i.retry_seconds, 0) AS retry_seconds,
+               CASE
+                   WHEN i.outcome = 'completed' THEN 'completed'
+                   WHEN t.cancel_requested IN ('cancel', 'force') THEN 'canceled'
+                   WHEN t.cancel_requested = 'pause' THEN 'paused'
+                   WHEN i.outcome = 'released' THEN 'queued'
+                   WHEN i.outcome = 'failed' AND i.retry_seconds IS NOT NULL AND t.attempt < t.max_attempts
+                        AND (t.expires_at IS NULL
+                             OR callboard.now() + make_interval(secs => i.retry_seconds) < t.expires_at)
+                        THEN 'scheduled'
+                   ELSE 'dead'
+               END AS next
+        FROM input i, LATERAL (
+            SELECT t.id, t.cancel_requested, t.attempt, t.max_attempts, t.expires_at, t.worker_id, t.started_at
+            FROM callboard.tasks t
+            WHERE t.id = i.id AND t.epoch = i.epoch AND t.status = 'running'
+            FOR NO KEY UPDATE
+        ) t
+    ), moved AS (
+        UPDATE callboard.tasks t
+        SET status = m.next,
+            result = CASE WHEN m.next = 'completed' THEN m.result END,
+            error = CASE m.outcome WHEN 'failed' THEN m.error WHEN 'completed' THEN NULL ELSE t.error END,
+            attempt = CASE WHEN m.next = 'queued' THEN t.attempt - 1 ELSE t.attempt END,
+            lane = CASE WHEN m.outcome = 'failed' THEN 'retry' ELSE t.lane END,
+            rank = callboard.rank_now(),
+            available_at = CASE WHEN m.next = 'scheduled'
+                THEN callboard.now() + make_interval(secs => m.retry_seconds) ELSE t.available_at END,
+            finished_at = CASE WHEN m.next IN ('completed', 'canceled', 'dead') THEN callboard.now() END,
+            progress = CASE
+                WHEN m.next = 'completed' THEN jsonb_build_object(
+                    'percent', 100, 'message', 'Completed', 'updated_at', callboard.now(), 'elapsed_ms',
+                    floor(extract(epoch FROM callboard.now() - t.started_at) * 1000)::bigint)
+                WHEN m.next = 'queued' THEN callboard.starting_progress(t.attempt - 1)
+                WHEN m.next = 'scheduled' THEN callboard.starting_progress(t.attempt)
+                ELSE t.progress END,
+            worker_id = NULL,
+            cancel_requested = NULL,
+            last_event = t.last_event + 1,
+            updated_at = callboard.now()
+        FROM mine m
+        WHERE t.id = m.id
+        RETURNING t.id, t.epoch, t.actor, t.queue, t.status, t.attempt, t.last_event, t.available_at, t.updated_at,
+                  m.outcome, m.error, m.worker_id, m.started_at
+    ), freed AS (
+        DELETE FROM callboard.leases l USING moved m WHERE l.task_id = m.id
+    ), ended AS (
+        INSERT INTO callboard.attempts (task_id, epoch, attempt, worker_id, outcome, error, started_at, finished_at)
+        SELECT m.id, m.epoch, m.attempt + (m.status = 'queued')::integer, m.worker_id,
+               CASE WHEN m.status IN ('canceled', 'paused') THEN m.status ELSE m.outcome END, m.error, m.started_at,
+               m.updated_at
+        FROM moved m
+    ), logged AS (
+        INSERT INTO callboard.events (task_id, n, kind, data, at)
+        SELECT m.id, m.last_event, 'status',
+               jsonb_strip_nulls(jsonb_build_object(
+                   'from', 'running', 'to', m.status, 'attempt', m.attempt,
+                   'reason', CASE WHEN m.status = 'queued' THEN 'released' END,
+                   'available_at', CASE WHEN m.status = 'scheduled' THEN m.available_at END,
+                   'error', CASE WHEN m.error IS NOT NULL THEN m.error - 'traceback' END)),
+               m.updated_at
+        FROM moved m
+    )
+    SELECT m.id, m.epoch, m.actor, m.queue, m.status FROM moved m;
+END $$;

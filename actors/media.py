@@ -1,4 +1,4 @@
-"""Media generation through any provider: the work goes on whoever watches, and a paid-for job is never asked for twice."""
+"""Media generation through any provider. The work goes on whoever watches; a paid-for job is not asked for twice."""
 
 import time
 from typing import Any
@@ -46,10 +46,11 @@ def media_generation(ctx: Context, request: MediaRequest) -> MediaResult:
     )
     try:
         status = _run_job(ctx, request)
-        stored = [contents.store_bytes(_data(output), output.media_type) for output in status.outputs]
-        content_ids = contents.finish_generation(
-            ctx.task_id, ctx.epoch, raw_response=status.raw, contents=stored
-        )
+        stored = [
+            contents.store_bytes(_data(output), output.media_type or "application/octet-stream")
+            for output in status.outputs
+        ]
+        content_ids = contents.finish_generation(ctx.task_id, ctx.epoch, raw_response=status.raw, contents=stored)
     except ProviderError as failed:
         contents.fail_generation(ctx.task_id, ctx.epoch, {"type": failed.type, "message": str(failed)})
         raise

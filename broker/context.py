@@ -31,9 +31,7 @@ class Context:
         if percent is not None and not 0 <= percent <= 100:
             raise ValueError(f"percent must be 0 to 100, not {percent!r}")
         text = jsonsafe.clean_text(message, limit=1000)
-        self._execution.set_progress(
-            {"percent": percent, "message": text, "elapsed_ms": self._execution.elapsed_ms}
-        )
+        self._execution.set_progress({"percent": percent, "message": text, "elapsed_ms": self._execution.elapsed_ms})
         self._desk.note()
 
     def emit(self, kind: str, data: dict[str, Any]) -> None:

@@ -34,9 +34,7 @@ class Demand(NamedTuple):
 
 
 class Desk:
-    def __init__(
-        self, worker: str, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None]
-    ) -> None:
+    def __init__(self, worker: str, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None]) -> None:
         self.worker = worker
         self.executions: dict[str, Execution] = {}
         self.durations = Durations()
@@ -126,20 +124,13 @@ class Desk:
             self._connection.close()
 
     def _something_to_do(self) -> bool:
-        return (
-            bool(self._settlements)
-            or self._noted
-            or self._stopping
-            or (self._hinted and bool(self._demand()))
-        )
+        return bool(self._settlements) or self._noted or self._stopping or (self._hinted and bool(self._demand()))
 
     def _patience(self) -> float:
         """How long to sleep when nothing happens."""
         if any(execution.has_news for execution in list(self.executions.values())):
             return EVENT_GAP
-        return (
-            max(self._next_poll - time.monotonic(), 0.001) if self._demand() else get_settings().poll_seconds
-        )
+        return max(self._next_poll - time.monotonic(), 0.001) if self._demand() else get_settings().poll_seconds
 
     def _cycle(self, settlements: list[Settlement]) -> None:
         connection = self._connected()
@@ -151,7 +142,7 @@ class Desk:
 
     def _connected(self) -> Connection:
         if self._connection is None or self._connection.closed:
-            self._connection = get_database().connect()
+            self._connection = get_database().connect("desk")
         return self._connection
 
     def _lost_connection(self, settlements: list[Settlement], failure: Exception | None) -> None:
@@ -210,7 +201,7 @@ class Desk:
             try:
                 rows += claims.settle(connection, [each])
             except psycopg.DataError as refused:
-                error = {"type": "ResultNotJson", "category": "permanent", "message": str(refused),
+                error: Row = {"type": "ResultNotJson", "category": "permanent", "message": str(refused),
                          "details": {}, "traceback": None}  # fmt: skip
                 rows += claims.settle(connection, [Settlement(each.id, each.epoch, "failed", error=error)])
         return rows

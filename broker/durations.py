@@ -31,5 +31,5 @@ class Durations:
         """How many short tasks may be claimed beyond the free threads: about 50 ms of work for them all."""
         if not short or threads < 1:
             return 0
-        slowest = max(max(short.values()), 0.0001)
+        slowest = max(*short.values(), 0.0001)
         return min(int(_AHEAD / slowest) * threads, _MOST)

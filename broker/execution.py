@@ -87,9 +87,7 @@ class Execution:
             events_due = bool(report.events) and (final or now >= self._next_event)
             if not progress_due and not events_due and not (final and (report.tokens or report.cost)):
                 return None
-            taken = Report(
-                report.id, report.epoch, tokens=report.tokens, cost=report.cost, events=report.events
-            )
+            taken = Report(report.id, report.epoch, tokens=report.tokens, cost=report.cost, events=report.events)
             kept = report.progress
             if progress_due and report.progress is not None:
                 taken.progress, kept = report.progress, None

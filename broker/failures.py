@@ -36,9 +36,7 @@ def describe(exception: BaseException) -> dict[str, Any]:
     }
 
 
-def retry_seconds(
-    error: dict[str, Any], exception: BaseException, policy: RetryPolicy, attempt: int
-) -> float | None:
+def retry_seconds(error: dict[str, Any], exception: BaseException, policy: RetryPolicy, attempt: int) -> float | None:
     """None: not worth another attempt. What the service asks for wins over the schedule."""
     if error["category"] == "permanent":
         return None

@@ -49,9 +49,7 @@ class Pulse:
             try:
                 self._beat()
             except RETRYABLE as failure:
-                log.warning(
-                    "pulse: no answer from the database", worker=self._worker, error=str(failure).strip()
-                )
+                log.warning("pulse: no answer from the database", worker=self._worker, error=str(failure).strip())
                 self._disconnect()
             except Exception:
                 log.exception("pulse: unexpected error", worker=self._worker)
@@ -67,7 +65,7 @@ class Pulse:
 
     def _beat(self) -> None:
         if self._connection is None:
-            self._connection = get_database().connect()
+            self._connection = get_database().connect("pulse")
         # Both are read before the question is asked: the answer to a claim may be on its way.
         processed = self._desk.claims_processed
         known = dict(self._desk.executions)

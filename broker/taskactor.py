@@ -3,7 +3,7 @@
 import inspect
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 import dramatiq
 from dramatiq.asyncio import get_event_loop_thread
@@ -25,7 +25,7 @@ _W = TypeVar("_W", bound=Callable[..., Any])
 DEFAULT_QUEUE = "tasks"
 
 
-class TaskActor(dramatiq.Actor):
+class TaskActor(dramatiq.Actor[[Any], None]):
     """A Dramatiq actor whose messages are tasks: `send(request)` submits one."""
 
 
@@ -33,7 +33,7 @@ def task(
     *,
     queue: str = DEFAULT_QUEUE,
     max_attempts: int = 4,
-    max_age: float | None | Callable[[], float | None] = None,
+    max_age: float | Callable[[], float | None] | None = None,
     time_limit: float = 3600,
     policy: RetryPolicy = STANDARD_POLICY,
     name: str | None = None,
@@ -65,7 +65,7 @@ def task(
             time_limit=int(time_limit * 1000),
         )
         catalog.enter(spec)
-        return actor  # type: ignore[no-any-return]
+        return cast("TaskActor", actor)
 
     return declare
 
@@ -120,9 +120,7 @@ def _attempt(spec: ActorSpec, function: Work, execution: Execution, context: Con
             execution.received()
             return Settlement(claimed.id, claimed.epoch, "released")
         error = describe(exception)
-        context.log.warning(
-            "attempt failed", error_type=error["type"], error=error["message"], attempt=claimed.attempt
-        )
+        context.log.warning("attempt failed", error_type=error["type"], error=error["message"], attempt=claimed.attempt)
         delay = retry_seconds(error, exception, spec.policy, claimed.attempt)
         return Settlement(claimed.id, claimed.epoch, "failed", error=error, retry_seconds=delay)
 
@@ -136,7 +134,9 @@ def _await(coroutine: Awaitable[Any]) -> Any:
         except Exception as exception:
             return None, exception
 
-    value, exception = get_event_loop_thread().run_coroutine(contained())
+    loop = get_event_loop_thread()
+    assert loop is not None  # noqa: S101  (the EventLoop middleware has set it)
+    value, exception = loop.run_coroutine(contained())
     if exception is not None:
         raise exception
     return value

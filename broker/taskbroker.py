@@ -44,9 +44,10 @@ class TaskBroker(PostgresBroker):
             self.queues[queue_name] = True
             self.emit_after("declare_queue", queue_name)
 
-    def enqueue(self, message: Message, *, delay: int | None = None) -> Message:
+    def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
         if message.queue_name not in self.task_queues:
-            return super().enqueue(message, delay=delay)
+            sent: Message[Any] = super().enqueue(message, delay=delay)
+            return sent
         self.emit_before("enqueue", message, delay)
         payload = message.args[0] if message.args else message.kwargs
         options = {name: message.options[name] for name in _OPTIONS if name in message.options}
@@ -66,7 +67,7 @@ class TaskBroker(PostgresBroker):
         self.pool.closeall()
 
 
-class TaskConsumer(Consumer):  # type: ignore[misc]
+class TaskConsumer(Consumer):
     """Dramatiq wants a consumer for each queue. The desk claims for all of them together and puts the tasks straight
     into the worker's own queue, so there is nothing to do here but to wait."""
 

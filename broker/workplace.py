@@ -86,9 +86,7 @@ class Workplace:
         for execution in stuck:
             execution.lost = True  # whatever it still does, this process writes nothing more for it
             self._release(execution)
-        log.error(
-            "code does not stop; ending the process", tasks=[execution.claimed.id for execution in stuck]
-        )
+        log.error("code does not stop; ending the process", tasks=[execution.claimed.id for execution in stuck])
         self.close()
         os._exit(0)
 

@@ -60,7 +60,7 @@ class Bell:
         payloads = [EVERYTHING if len(hints) > _MOST_IDS else ",".join(hints) for hints in taken.values()]
         try:
             if self._connection is None or self._connection.closed:
-                self._connection = get_database().connect()
+                self._connection = get_database().connect("bell")
                 self._connection.execute(statement("notify_session"), prepare=False)
             self._connection.execute(statement("notify"), {"channels": list(taken), "payloads": payloads})
         except psycopg.Error:

@@ -109,9 +109,7 @@ def settle(connection: Connection, settlements: Iterable[Settlement]) -> list[Ro
     return connection.execute(statement("settle"), {"outcomes": body}).fetchall()
 
 
-def settled_before(
-    connection: Connection, worker: str, settlements: Iterable[Settlement]
-) -> set[tuple[str, int]]:
+def settled_before(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> set[tuple[str, int]]:
     """A connection lost after the commit looks like a lost lease: which of these had been written all the same?"""
     body = jsonsafe.dump([{"id": each.id, "epoch": each.epoch} for each in settlements])
     rows = connection.execute(statement("settled"), {"executions": body, "worker": worker})
@@ -119,13 +117,9 @@ def settled_before(
 
 
 @retrying
-def save(
-    task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None
-) -> Row:
+def save(task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None) -> Row:
     """Adds to the checkpoint; durable when it returns. Saving the same again is the same as saving once."""
-    row = fetch_one(
-        "save", {"id": task_id, "epoch": epoch, "values": Jsonb(values, dumps=jsonsafe.dump)}, conn
-    )
+    row = fetch_one("save", {"id": task_id, "epoch": epoch, "values": Jsonb(values, dumps=jsonsafe.dump)}, conn)
     if row is None:
         raise LeaseLost(task_id, epoch)
     checkpoint: Row = row["checkpoint"]

@@ -46,9 +46,7 @@ def path_of(sha256: str) -> Path:
 
 
 @retrying
-def begin_generation(
-    task_id: str, epoch: int, provider: str, action_type: str, request: dict[str, Any]
-) -> str:
+def begin_generation(task_id: str, epoch: int, provider: str, action_type: str, request: dict[str, Any]) -> str:
     """The task's generation row; a later attempt goes on with the one that is there."""
     row = fetch_one(
         "generation_begin",
@@ -86,9 +84,7 @@ def finish_generation(
 
 @retrying
 def fail_generation(task_id: str, epoch: int, error: dict[str, Any]) -> None:
-    row = fetch_one(
-        "generation_fail", {"task_id": task_id, "epoch": epoch, "error": Jsonb(error, dumps=jsonsafe.dump)}
-    )
+    row = fetch_one("generation_fail", {"task_id": task_id, "epoch": epoch, "error": Jsonb(error, dumps=jsonsafe.dump)})
     _owned(row, task_id, epoch)
 
 

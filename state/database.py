@@ -54,10 +54,12 @@ class Database:
     def direct_url(self) -> str:
         return self._direct_url or self.url()
 
-    def connect(self, *, direct: bool = False) -> Connection:
-        """A connection of its own, in autocommit: each statement is its own transaction."""
+    def connect(self, purpose: str, *, direct: bool = False) -> Connection:
+        """A connection of its own, in autocommit: each statement is its own transaction. pg_stat_activity names it."""
         url = self.direct_url() if direct else self.url()
-        connection = psycopg.connect(url, autocommit=True, row_factory=dict_row, **_KEEPALIVES)  # type: ignore[arg-type]
+        connection = psycopg.connect(
+            url, autocommit=True, row_factory=dict_row, application_name=f"callboard {purpose}", **_KEEPALIVES
+        )  # type: ignore[arg-type]
         self._configure(connection, prepare=direct or not self._pooled)
         return connection
 
@@ -69,7 +71,7 @@ class Database:
                 max_size=get_settings().threads + 4,
                 open=True,
                 timeout=10,
-                kwargs={"autocommit": True, "row_factory": dict_row, **_KEEPALIVES},
+                kwargs={"autocommit": True, "row_factory": dict_row, "application_name": "callboard", **_KEEPALIVES},
                 configure=lambda connection: self._configure(connection, prepare=not self._pooled),
                 reconnect_timeout=5,
             )
@@ -130,9 +132,7 @@ def fetch(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any
         return cursor.execute(statement(name), parameters).fetchall()
 
 
-def fetch_one(
-    name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None
-) -> Row | None:
+def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:
     rows = fetch(name, parameters, conn)
     return rows[0] if rows else None
 

@@ -31,7 +31,7 @@ class EmbeddedPostgres:
             self._users = (self._folder.parent / "postgres.users").open("w")
             fcntl.flock(self._users, fcntl.LOCK_SH)
             self._folder.mkdir(exist_ok=True)
-            self._server = _server_class()(self._folder, cleanup_mode=None)
+            self._server = server_class()(self._folder, cleanup_mode=None)
             self._server.start()
             atexit.register(self.release, os.getpid())
         return str(self._server.get_uri())
@@ -50,7 +50,7 @@ class EmbeddedPostgres:
         self._users = self._server = None
 
 
-def _server_class() -> "type[PostgresServer]":
+def server_class() -> "type[PostgresServer]":
     """Imported when needed: with a database of one's own, no process pays for it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it looks for a runtime folder that containers do not have

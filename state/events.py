@@ -31,9 +31,7 @@ def get_events(task_id: str, after: int = 0, limit: int = PAGE) -> list[Event]:
 def get_events_of_many(positions: dict[str, int], limit: int = PAGE) -> dict[str, list[Event]]:
     """New lines of many tasks in one query: at most `limit` for each, after the position given for it."""
     found: dict[str, list[Event]] = {}
-    rows = fetch(
-        "events_of_many", {"ids": list(positions), "afters": list(positions.values()), "limit": limit}
-    )
+    rows = fetch("events_of_many", {"ids": list(positions), "afters": list(positions.values()), "limit": limit})
     for row in rows:
         found.setdefault(row["id"], []).append(Event.from_row(row))
     return found

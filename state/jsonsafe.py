@@ -30,9 +30,7 @@ def check(value: Any) -> None:
             if isinstance(item, dict):
                 for key in item:
                     _check_text(str(key), path)
-                stack.extend(
-                    (child, f"{path}.{key}" if path else str(key), depth + 1) for key, child in item.items()
-                )
+                stack.extend((child, f"{path}.{key}" if path else str(key), depth + 1) for key, child in item.items())
             else:
                 stack.extend((child, f"{path}[{index}]", depth + 1) for index, child in enumerate(item))
 
@@ -65,9 +63,7 @@ def clean_text(text: str, limit: int = 10_000) -> str:
 
 def _check_text(text: str, path: str) -> None:
     if "\x00" in text:
-        raise UnsafeJson(
-            "contains the character \\u0000, which Postgres cannot store", path.replace("\x00", "?")
-        )
+        raise UnsafeJson("contains the character \\u0000, which Postgres cannot store", path.replace("\x00", "?"))
     if not text.isascii():
         try:
             text.encode()

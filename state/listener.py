@@ -36,10 +36,8 @@ class Listener:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                with get_database().connect(direct=True) as connection:
-                    connection.execute(
-                        sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)), prepare=False
-                    )
+                with get_database().connect("listener", direct=True) as connection:
+                    connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)), prepare=False)
                     self.connected.set()
                     self._heard([EVERYTHING])
                     self._listen(connection)

@@ -2,7 +2,7 @@
 
 import hashlib
 from pathlib import Path
-from typing import LiteralString, cast
+from typing import LiteralString
 
 import psycopg
 
@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 
 def migrate() -> list[str]:
     """Applies what is missing, in one transaction, and says what it was. Running it again does nothing."""
-    with get_database().connect(direct=True) as connection, connection.transaction():
+    with get_database().connect("migrate", direct=True) as connection, connection.transaction():
         connection.execute(statement("schema_lock"), prepare=False)
         connection.execute(statement("schema_bookkeeping"), prepare=False)
         applied = _applied(connection)
@@ -40,15 +40,11 @@ def require_current_schema() -> None:
         raise NotReady(f"The database cannot be reached: {unreachable}") from unreachable
     missing = [name for name, digest, _ in _wanted() if applied.get(name) != digest]
     if missing:
-        raise NotReady(
-            f"The database's schema is behind this code (first: {missing[0]}). Run `callboard migrate`."
-        )
+        raise NotReady(f"The database's schema is behind this code (first: {missing[0]}). Run `callboard migrate`.")
 
 
 def _wanted() -> list[tuple[str, str, LiteralString]]:
-    files = [
-        path for kind in ("migrations", "functions", "views") for path in sorted((_HERE / kind).glob("*.sql"))
-    ]
+    files = [path for kind in ("migrations", "functions", "views") for path in sorted((_HERE / kind).glob("*.sql"))]
     texts = [(f"{path.parent.name}/{path.stem}", _read(path)) for path in files]
     return [(name, hashlib.sha256(text.encode()).hexdigest(), text) for name, text in texts]
 
@@ -57,8 +53,7 @@ def _read(path: Path) -> LiteralString:
     text = path.read_text()
     moves = sorted(f"'{before}>{after}'" for before, afters in MOVES.items() for after in afters)
     births = sorted(f"'{status}'" for status in BIRTHS)
-    text = text.replace("/*moves*/", ", ".join(moves)).replace("/*births*/", ", ".join(births))
-    return cast("LiteralString", text)  # our own files and constants
+    return text.replace("/*moves*/", ", ".join(moves)).replace("/*births*/", ", ".join(births))
 
 
 def _applied(connection: Connection) -> dict[str, str]:

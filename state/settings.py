@@ -12,9 +12,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="CALLBOARD_", env_ignore_empty=True)
 
-    database_url: str | None = Field(
-        None, description="Postgres 15+; unset: the embedded server. May be a PgBouncer."
-    )
+    database_url: str | None = Field(None, description="Postgres 15+; unset: the embedded server. May be a PgBouncer.")
     direct_url: str | None = Field(
         None,
         description="Postgres without a pooler, for LISTEN and migrations; unset: CALLBOARD_DATABASE_URL.",
@@ -28,9 +26,7 @@ class Settings(BaseSettings):
         ["actors"], description="Modules that declare actors, separated by commas."
     )
     processes: int = Field(2, ge=1, le=256, description="Worker processes that `callboard up` starts.")
-    threads: int = Field(
-        8, ge=1, le=1024, description="Threads of each worker process that `callboard up` starts."
-    )
+    threads: int = Field(8, ge=1, le=1024, description="Threads of each worker process that `callboard up` starts.")
     lease_seconds: float = Field(30, ge=1, description="How long a worker's silence is taken for life.")
     pulse_seconds: float = Field(2, gt=0, description="How often a worker renews its leases.")
     grace_seconds: float = Field(5, ge=0, description="How long running tasks may finish after SIGTERM.")
@@ -40,20 +36,14 @@ class Settings(BaseSettings):
     retry_share_critical: float = Field(0.1, ge=0, le=1, description="The same, when it is very long.")
     retry_warning: int = Field(1000, ge=1, description="From how many tasks on the retry lane is long.")
     retry_critical: int = Field(5000, ge=1, description="Above how many tasks it is very long.")
-    max_task_age: float = Field(
-        3600, gt=0, description="Seconds until a summarization that has not ended is given up."
-    )
+    max_task_age: float = Field(3600, gt=0, description="Seconds until a summarization that has not ended is given up.")
     max_body_bytes: int = Field(4 * 1024 * 1024, ge=1024, description="Largest request body.")
-    log_level: str = Field(
-        "info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error."
-    )
+    log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
 
     @field_validator("actors", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        return (
-            [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
-        )
+        return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
     @field_validator("pulse_seconds")
     @classmethod
@@ -73,9 +63,7 @@ class Settings(BaseSettings):
         except ValueError:
             loopback = False
         if not loopback:
-            raise ValueError(
-                "without API keys the server answers on loopback only: use 127.0.0.1, ::1 or localhost"
-            )
+            raise ValueError("without API keys the server answers on loopback only: use 127.0.0.1, ::1 or localhost")
         return value
 
 

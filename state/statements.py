@@ -2,12 +2,12 @@
 
 from functools import cache
 from pathlib import Path
-from typing import LiteralString, cast
+from typing import LiteralString
 
 _FOLDER = Path(__file__).parent / "sql"
 
 
 @cache
 def statement(name: str) -> LiteralString:
-    # The files are part of the program, as literal as a string in it.
-    return cast("LiteralString", (_FOLDER / f"{name}.sql").read_text())
+    # Our own files are as literal as a string in the program.
+    return (_FOLDER / f"{name}.sql").read_text()

@@ -56,9 +56,7 @@ class NewTask:
                 raise InvalidPayload(f"{field}: {message}", field)
 
         require("priority", 0 <= self.priority <= 3, "must be 0 (first) to 3")
-        require(
-            "max_attempts", self.max_attempts is None or 1 <= self.max_attempts <= 1000, "must be 1 to 1000"
-        )
+        require("max_attempts", self.max_attempts is None or 1 <= self.max_attempts <= 1000, "must be 1 to 1000")
         for field in ("delay_seconds", "max_age_seconds"):
             value = getattr(self, field)
             require(field, value is None or 0 <= value <= _FAR, f"must be 0 to {_FAR:g} seconds")

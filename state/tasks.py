@@ -1,7 +1,7 @@
 """A task as everybody sees it, and the reads."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -12,7 +12,7 @@ from state.transitions import FINISHED, Lane, Status
 DEFAULT_LIMIT = 100
 
 
-_NEVER_RAN = {"error_history": [], "heartbeat_at": None, "lease_expires_at": None}
+_NEVER_RAN: dict[str, Any] = {"error_history": [], "heartbeat_at": None, "lease_expires_at": None}
 
 
 class Task(BaseModel):
@@ -45,7 +45,7 @@ class Task(BaseModel):
     last_event: int
 
     @classmethod
-    def from_row(cls, row: Row) -> Self:
+    def from_row(cls, row: Row) -> "Task":
         """Without validation: the database has checked its rows already."""
         known = {name: row[name] for name in cls.model_fields if name in row}
         derived = {

@@ -46,7 +46,7 @@ def _read(path: str) -> str:
 
 def _link(path: str) -> str:
     try:
-        return os.readlink(path)
+        return str(Path(path).readlink())
     except OSError:
         return ""
 
@@ -68,13 +68,9 @@ def stopped(ids: Sequence[str]) -> None:
 
 
 def dead_neighbors(identity: Identity) -> list[str]:
-    """Workers registered on this machine whose process is certainly gone: recovery need not wait for their leases."""
+    """Workers of this machine whose process is certainly gone: recovery need not wait for their leases."""
     place = {"host": identity.host, "boot_id": identity.boot_id, "pid_namespace": identity.pid_namespace}
-    return [
-        row["id"]
-        for row in fetch("worker_neighbors", place)
-        if not _lives(row["pid"], row["process_started"])
-    ]
+    return [row["id"] for row in fetch("worker_neighbors", place) if not _lives(row["pid"], row["process_started"])]
 
 
 def _lives(pid: int, process_started: float) -> bool:

@@ -25,9 +25,7 @@ def find_agent(agent_name: str, task_type: str) -> Skill:
     try:
         skills = _AGENTS[agent_name]
     except KeyError:
-        raise ValueError(
-            f"There is no agent {agent_name!r}. Known agents: {', '.join(sorted(_AGENTS))}."
-        ) from None
+        raise ValueError(f"There is no agent {agent_name!r}. Known agents: {', '.join(sorted(_AGENTS))}.") from None
     try:
         return skills[task_type]
     except KeyError:

@@ -6,7 +6,7 @@ from dramatiq.asyncio import EventLoopThread, set_event_loop_thread
 from dramatiq.middleware import AsyncIO
 
 
-class EventLoop(AsyncIO):  # type: ignore[misc]
+class EventLoop(AsyncIO):
     def before_worker_boot(self, broker: Any, worker: Any) -> None:
         thread = EventLoopThread(self.logger)
         thread.daemon = True

@@ -8,7 +8,7 @@ from dramatiq.middleware import Middleware
 from broker import workplace
 
 
-class PlainLoad(Middleware):  # type: ignore[misc]
+class PlainLoad(Middleware):
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
@@ -20,9 +20,7 @@ class PlainLoad(Middleware):  # type: ignore[misc]
     def before_process_message(self, broker: Any, message: Any) -> None:
         self._count(broker, message, 1)
 
-    def after_process_message(
-        self, broker: Any, message: Any, *, result: Any = None, exception: Any = None
-    ) -> None:
+    def after_process_message(self, broker: Any, message: Any, *, result: Any = None, exception: Any = None) -> None:
         self._count(broker, message, -1)
 
     def after_skip_message(self, broker: Any, message: Any) -> None:

@@ -12,7 +12,7 @@ from broker.workplace import Workplace
 from state.logs import configure_logs
 
 
-class Workday(Middleware):  # type: ignore[misc]
+class Workday(Middleware):
     def after_worker_boot(self, broker: Any, worker: Worker) -> None:
         configure_logs()
         allowed = worker.consumer_whitelist

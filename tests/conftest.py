@@ -1,0 +1,89 @@
+"""A real Postgres for the session, migrated once; each test gets a clone of it."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from state.database import close_database
+from state.schema import migrate
+from state.settings import get_settings
+from tests.support.clock import Clock
+from tests.support.postgres import TestPostgres
+from tests.support.workers import WorkerTree
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestPostgres]:
+    server = TestPostgres(tmp_path_factory.mktemp("postgres"))
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def configure(url: str, data_dir: Path, **more: str) -> None:
+    """Points this process, and every process started from it, at a database."""
+    close_database()
+    os.environ.update({"CALLBOARD_DATABASE_URL": url, "CALLBOARD_DATA_DIR": str(data_dir), **more})
+    get_settings.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def template(postgres: TestPostgres, tmp_path_factory: pytest.TempPathFactory) -> str:
+    name = "callboard_template"
+    postgres.execute(f"CREATE DATABASE {name}")
+    configure(postgres.url(name), tmp_path_factory.mktemp("template"))
+    migrate()
+    close_database()
+    return name
+
+
+@pytest.fixture
+def database_url(postgres: TestPostgres, template: str, tmp_path: Path) -> Iterator[str]:
+    """A fresh, migrated database; the settings of this process and its children name it."""
+    name = f"test_{uuid4().hex[:12]}"
+    postgres.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    kept = dict(os.environ)
+    configure(postgres.url(name), tmp_path)
+    try:
+        yield postgres.url(name)
+    finally:
+        close_database()
+        os.environ.clear()
+        os.environ.update(kept)
+        get_settings.cache_clear()
+        postgres.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def connection(database_url: str) -> Iterator[psycopg.Connection]:
+    """For a look from outside, in autocommit."""
+    with psycopg.connect(database_url, autocommit=True, row_factory=psycopg.rows.dict_row) as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock(connection: psycopg.Connection) -> Clock:
+    return Clock(connection)
+
+
+@pytest.fixture
+def worker(database_url: str, tmp_path: Path) -> Iterator[Callable[..., WorkerTree]]:
+    """Starts real `dramatiq actors` process trees; ends all of them after the test."""
+    started: list[WorkerTree] = []
+
+    def start(**options: object) -> WorkerTree:
+        tree = WorkerTree(tmp_path / f"worker-{len(started)}.log", **options)  # type: ignore[arg-type]
+        started.append(tree)
+        return tree.wait_ready()
+
+    try:
+        yield start
+    finally:
+        for tree in started:
+            tree.kill()

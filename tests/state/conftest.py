@@ -1,0 +1,65 @@
+"""Actors for tests that need no worker: the catalog is all that submit asks."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from pydantic import BaseModel
+
+from state import catalog
+from state.catalog import STANDARD_POLICY, ActorSpec
+from state.claims import Claimed, ClaimRequest, claim
+from state.database import Connection, get_database
+
+
+class AnyPayload(BaseModel, extra="allow"):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def actors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "_actors", {})
+    for name, queue in (("quick", "one"), ("slow", "two")):
+        catalog.enter(ActorSpec(name, queue, AnyPayload, 3, lambda: None, 60, STANDARD_POLICY, ""))
+
+
+@pytest.fixture
+def desk(database_url: str) -> Iterator[Connection]:
+    """The connection of a worker's desk."""
+    with get_database().connect("test") as connection:
+        yield connection
+
+
+@pytest.fixture
+def take(desk: Connection) -> Callable[..., list[Claimed]]:
+    """Claims like a worker with so many free threads."""
+    count = 0
+
+    def take(free: int = 1, worker: str = "w1", connection: Connection | None = None, **options: Any) -> list[Claimed]:
+        nonlocal count
+        count += 1
+        request = ClaimRequest(
+            worker=worker,
+            claim_number=count,
+            queues=options.get("queues", ["one", "two"]),
+            free=free,
+            ahead=options.get("ahead", 0),
+            short_actors=options.get("short_actors", []),
+            retry_share=options.get("retry_share", 0.3),
+        )
+        return claim(connection or desk, request)
+
+    return take
+
+
+@pytest.fixture
+def status(connection: psycopg.Connection) -> Callable[[str], str]:
+    """As Postgres says, past all our code."""
+
+    def status(task_id: str) -> str:
+        row = connection.execute("SELECT status FROM callboard.tasks WHERE id = %s", [task_id]).fetchone()
+        assert row is not None
+        return row["status"]
+
+    return status

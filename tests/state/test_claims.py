@@ -1,0 +1,260 @@
+"""Claim, report, save, settle, pulse: what a worker may write, and what a zombie may not."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from state import LeaseLost, NewTask, cancel, claims, get_attempts, get_events, get_task, submit, submit_many
+from state.claims import Claimed, Report, Settlement
+from state.database import Connection, get_database
+from state.sweep import sweep
+from tests.support.clock import Clock
+
+Take = Callable[..., list[Claimed]]
+
+
+def completed(task: Claimed, result: Any = None) -> Settlement:
+    return Settlement(task.id, task.epoch, "completed", result=result)
+
+
+def test_a_task_from_submit_to_completion(desk: Connection, take: Take) -> None:
+    task_id = submit("quick", {"x": 1}, priority=1).task_id
+    [claimed] = take()
+    assert (claimed.id, claimed.epoch, claimed.attempt, claimed.payload) == (task_id, 1, 1, {"x": 1})
+    running = get_task(task_id)
+    assert (running.status, running.worker_id, running.attempt) == ("running", "w1", 1)
+    assert running.lease_expires_at is not None
+
+    assert claims.settle(desk, [completed(claimed, {"y": 2})])[0]["status"] == "completed"
+    done = get_task(task_id)
+    assert (done.status, done.result, done.worker_id, done.lease_expires_at) == ("completed", {"y": 2}, None, None)
+    assert done.progress["percent"] == 100
+    assert done.finished_at is not None
+    assert [(e.n, e.data.get("from"), e.data.get("to")) for e in get_events(task_id)] == [
+        (1, None, "queued"),
+        (2, "queued", "running"),
+        (3, "running", "completed"),
+    ]
+    assert [(a["epoch"], a["outcome"]) for a in get_attempts(task_id)] == [(1, "completed")]
+
+
+def test_order_is_priority_then_age_over_all_queues(take: Take) -> None:
+    ids = {
+        name: submit(actor, {}, priority=priority).task_id
+        for name, actor, priority in [("a", "quick", 2), ("b", "slow", 0), ("c", "quick", 0), ("d", "slow", 3)]
+    }
+    assert [claimed.id for claimed in take(10)] == [ids["b"], ids["c"], ids["a"], ids["d"]]
+
+
+def test_ahead_takes_only_short_actors_and_stops_at_the_first_other(take: Take) -> None:
+    short = [submit("quick", {}).task_id for _ in range(3)]
+    long = submit("slow", {}).task_id
+    behind = submit("quick", {}).task_id
+    claimed = [each.id for each in take(free=1, ahead=10, short_actors=["quick"])]
+    assert claimed == short
+    assert [each.id for each in take(free=1)] == [long]
+    assert [each.id for each in take(free=1)] == [behind]
+
+
+def test_lanes_share_the_starts(desk: Connection, take: Take, connection: psycopg.Connection) -> None:
+    submit_many([NewTask("quick", {}) for _ in range(2000)])
+    connection.execute("UPDATE callboard.tasks SET lane = 'retry' WHERE id IN (SELECT id FROM callboard.tasks LIMIT 1000)")
+    lanes = [each.lane for _ in range(60) for each in take(8, retry_share=0.3)]
+    assert 0.2 < lanes.count("retry") / len(lanes) < 0.4
+
+
+@pytest.mark.parametrize("lane", ["primary", "retry"])
+def test_an_empty_lane_leaves_its_share_to_the_other(take: Take, connection: psycopg.Connection, lane: str) -> None:
+    submit_many([NewTask("quick", {}) for _ in range(10)])
+    connection.execute("UPDATE callboard.tasks SET lane = %s", [lane])
+    assert len(take(10)) == 10
+
+
+def test_two_workers_never_get_the_same_task(take: Take) -> None:
+    submit_many([NewTask("quick", {}) for _ in range(400)])
+    taken: list[str] = []
+    errors: list[BaseException] = []
+    start = threading.Barrier(4)
+
+    def work(worker: str) -> None:
+        try:
+            with get_database().connect("test") as own:
+                start.wait()
+                while batch := take(7, worker=worker, connection=own):
+                    taken.extend(each.id for each in batch)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(f"w{i}",)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not errors
+    assert len(taken) == len(set(taken)) == 400
+
+
+def test_a_task_in_somebody_elses_open_transaction_is_not_waited_for(take: Take, connection: psycopg.Connection) -> None:
+    first, second = submit("quick", {}).task_id, submit("quick", {}).task_id
+    with connection.transaction():
+        connection.execute("SELECT FROM callboard.tasks WHERE id = %s FOR UPDATE", [first])
+        assert [each.id for each in take(1)] == [second]
+
+
+def lost_and_claimed_again(take: Take, clock: Clock) -> tuple[Claimed, Claimed]:
+    """A zombie's view of the task, and its new owner's."""
+    submit("quick", {})
+    [old] = take(worker="zombie")
+    clock.advance(31)
+    assert len(sweep().lost) == 1
+    [new] = take(worker="heir")
+    assert (new.id, new.epoch, new.attempt) == (old.id, 2, 2)
+    return old, new
+
+
+WRITES: dict[str, Callable[[Connection, Claimed], object]] = {
+    "progress": lambda c, t: claims.report(c, [Report(t.id, t.epoch, progress={"percent": 1})]),
+    "emit": lambda c, t: claims.report(c, [Report(t.id, t.epoch, events=[{"kind": "token", "data": {}}])]),
+    "use": lambda c, t: claims.report(c, [Report(t.id, t.epoch, tokens=5)]),
+    "complete": lambda c, t: claims.settle(c, [completed(t)]),
+    "fail": lambda c, t: claims.settle(c, [Settlement(t.id, t.epoch, "failed", error={"type": "X"})]),
+    "release": lambda c, t: claims.settle(c, [Settlement(t.id, t.epoch, "released")]),
+}
+
+
+@pytest.mark.parametrize("kind", WRITES)
+def test_a_zombie_writes_nothing(
+    desk: Connection, take: Take, clock: Clock, connection: psycopg.Connection, kind: str
+) -> None:
+    old, _ = lost_and_claimed_again(take, clock)
+
+    def everything() -> list[Any]:
+        tables = ("tasks", "leases", "attempts", "events")
+        return [connection.execute(f"SELECT * FROM callboard.{table} ORDER BY 1, 2").fetchall() for table in tables]
+
+    before = everything()
+    assert not WRITES[kind](desk, old)
+    assert everything() == before
+
+
+def test_a_zombie_cannot_save(take: Take, clock: Clock) -> None:
+    old, new = lost_and_claimed_again(take, clock)
+    with pytest.raises(LeaseLost):
+        claims.save(old.id, old.epoch, {"paid": True})
+    assert claims.save(new.id, new.epoch, {"paid": False}) == {"paid": False}
+
+
+def test_save_adds_up_and_outlives_the_attempt(desk: Connection, take: Take) -> None:
+    submit("quick", {})
+    [first] = take()
+    claims.save(first.id, first.epoch, {"job": "j1", "page": 1})
+    claims.save(first.id, first.epoch, {"page": 2})
+    claims.settle(desk, [Settlement(first.id, first.epoch, "released")])
+    [second] = take()
+    assert second.checkpoint == {"job": "j1", "page": 2}
+
+
+def test_release_burns_no_attempt_and_keeps_the_lane(desk: Connection, take: Take) -> None:
+    task_id = submit("quick", {}).task_id
+    [claimed] = take()
+    claims.settle(desk, [Settlement(claimed.id, claimed.epoch, "released")])
+    task = get_task(task_id)
+    assert (task.status, task.attempt, task.lane, task.epoch) == ("queued", 0, "primary", 1)
+    assert get_attempts(task_id)[0]["outcome"] == "released"
+
+
+def test_failing_waits_then_dies_after_max_attempts(desk: Connection, take: Take, clock: Clock) -> None:
+    task_id = submit("quick", {}).task_id
+    for attempt in (1, 2, 3):
+        [claimed] = take()
+        assert claimed.attempt == attempt
+        error = {"type": "Boom", "message": f"no. {attempt}", "category": "unknown", "details": {}, "traceback": "t"}
+        claims.settle(desk, [Settlement(claimed.id, claimed.epoch, "failed", error=error, retry_seconds=5)])
+        task = get_task(task_id)
+        assert task.status == ("scheduled" if attempt < 3 else "dead")
+        assert not take()
+        clock.advance(6)
+        sweep()
+    assert task.lane == "retry"
+    assert [error["message"] for error in task.error_history] == ["no. 1", "no. 2", "no. 3"]
+    assert task.retry_count == 2
+
+
+def test_a_permanent_failure_is_dead_at_once(desk: Connection, take: Take) -> None:
+    task_id = submit("quick", {}).task_id
+    [claimed] = take()
+    claims.settle(desk, [Settlement(claimed.id, claimed.epoch, "failed", error={"type": "InvalidInput"})])
+    assert get_task(task_id).status == "dead"
+
+
+def test_a_retry_that_would_come_too_late_is_dead(desk: Connection, take: Take) -> None:
+    task_id = submit("quick", {}, max_age_seconds=10).task_id
+    [claimed] = take()
+    failed = Settlement(claimed.id, claimed.epoch, "failed", error={"type": "Boom"}, retry_seconds=60)
+    claims.settle(desk, [failed])
+    assert get_task(task_id).status == "dead"
+
+
+def test_settling_twice_changes_nothing_and_can_be_recognized(desk: Connection, take: Take) -> None:
+    task_id = submit("quick", {}).task_id
+    [claimed] = take()
+    claims.settle(desk, [completed(claimed, 1)])
+    assert claims.settle(desk, [completed(claimed, 2)]) == []
+    assert claims.settled_before(desk, "w1", [completed(claimed, 2)]) == {(claimed.id, claimed.epoch)}
+    assert claims.settled_before(desk, "w2", [completed(claimed, 2)]) == set()
+    assert get_task(task_id).result == 1
+
+
+def test_a_batch_is_one_statement_and_only_the_owned_rows_move(desk: Connection, take: Take) -> None:
+    submit_many([NewTask("quick", {}) for _ in range(3)])
+    claimed = take(3)
+    outcomes = [completed(claimed[0]), Settlement(claimed[1].id, claimed[1].epoch + 1, "completed")]
+    outcomes.append(Settlement(claimed[2].id, claimed[2].epoch, "released"))
+    assert {row["id"]: row["status"] for row in claims.settle(desk, outcomes)} == {
+        claimed[0].id: "completed",
+        claimed[2].id: "queued",
+    }
+
+
+def test_usage_adds_up_over_attempts(desk: Connection, take: Take) -> None:
+    task_id = submit("quick", {}).task_id
+    for _ in range(2):
+        [claimed] = take()
+        claims.report(desk, [Report(claimed.id, claimed.epoch, tokens=10, cost=0.25)])
+        claims.settle(desk, [Settlement(claimed.id, claimed.epoch, "released")])
+    assert get_task(task_id).usage == {"tokens": 20, "cost": 0.5}
+
+
+def test_events_have_no_gaps_and_no_doubles(desk: Connection, take: Take) -> None:
+    task_id = submit("quick", {}).task_id
+    [claimed] = take()
+    for size in (1, 3, 0, 2):
+        lines = [{"kind": "token", "data": {"size": size}}] * size
+        claims.report(desk, [Report(claimed.id, claimed.epoch, progress={"percent": size}, events=lines)])
+    claims.settle(desk, [completed(claimed)])
+    assert [event.n for event in get_events(task_id)] == list(range(1, 10))
+    assert get_task(task_id).last_event == 9
+
+
+def test_pulse_renews_and_passes_on_requests(desk: Connection, take: Take, clock: Clock) -> None:
+    submit("quick", {})
+    [claimed] = take()
+    clock.advance(20)
+    [held] = claims.pulse(desk, "w1")
+    assert (held.id, held.epoch, held.cancel_requested) == (claimed.id, 1, None)
+    clock.advance(20)
+    assert not sweep().lost  # 40 seconds after the claim, 20 after the pulse
+    assert cancel(claimed.id).status == "running"
+    assert claims.pulse(desk, "w1")[0].cancel_requested == "cancel"
+
+
+def test_pulse_does_not_wait_for_a_locked_lease(desk: Connection, take: Take, connection: psycopg.Connection) -> None:
+    submit("quick", {})
+    take()
+    with connection.transaction():
+        connection.execute("SELECT FROM callboard.leases FOR UPDATE")
+        desk.execute("SET lock_timeout = '1s'")
+        assert len(claims.pulse(desk, "w1")) == 1

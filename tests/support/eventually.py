@@ -1,0 +1,19 @@
+"""Waits for a condition, never for luck."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+_R = TypeVar("_R")
+
+
+def eventually(condition: Callable[[], _R], timeout: float = 30.0, every: float = 0.02, what: str = "") -> _R:
+    """The first true value of the condition; a failure that shows its last value otherwise."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what or condition}; last value: {value!r}")
+        time.sleep(every)

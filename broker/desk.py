@@ -11,11 +11,13 @@ import psycopg
 
 from broker.durations import Durations
 from broker.execution import EVENT_GAP, Execution
+from broker.failures import describe
 from broker.interrupts import LeaseGone
-from state import claims
+from state import catalog, claims
 from state.bell import ring_tasks, ring_work
 from state.claims import ClaimRequest, Report, Settlement
 from state.database import RETRYABLE, Connection, Row, get_database
+from state.errors import UnknownActor
 from state.logs import log, log_transitions
 from state.settings import get_settings
 
@@ -273,5 +275,15 @@ class Desk:
             moved = [{"id": e.id, "actor": e.actor, "epoch": e.epoch, "status": "running"} for e in claimed]
             log_transitions(moved, **{"from": "queued", "worker": self.worker})
             for each in claimed:
-                self._deliver(self.executions[each.id])
+                self._hand_over(self.executions[each.id])
             ring_tasks(each.id for each in claimed)
+
+    def _hand_over(self, execution: Execution) -> None:
+        claimed = execution.claimed
+        try:
+            catalog.get(claimed.actor)
+        except UnknownActor as unknown:
+            execution.finished = True
+            self.post(Settlement(claimed.id, claimed.epoch, "failed", error=describe(unknown)))
+        else:
+            self._deliver(execution)

@@ -61,7 +61,9 @@ def test_ahead_takes_only_short_actors_and_stops_at_the_first_other(take: Take) 
 
 def test_lanes_share_the_starts(desk: Connection, take: Take, connection: psycopg.Connection) -> None:
     submit_many([NewTask("quick", {}) for _ in range(2000)])
-    connection.execute("UPDATE callboard.tasks SET lane = 'retry' WHERE id IN (SELECT id FROM callboard.tasks LIMIT 1000)")
+    connection.execute(
+        "UPDATE callboard.tasks SET lane = 'retry' WHERE id IN (SELECT id FROM callboard.tasks LIMIT 1000)"
+    )
     lanes = [each.lane for _ in range(60) for each in take(8, retry_share=0.3)]
     assert 0.2 < lanes.count("retry") / len(lanes) < 0.4
 
@@ -97,7 +99,9 @@ def test_two_workers_never_get_the_same_task(take: Take) -> None:
     assert len(taken) == len(set(taken)) == 400
 
 
-def test_a_task_in_somebody_elses_open_transaction_is_not_waited_for(take: Take, connection: psycopg.Connection) -> None:
+def test_a_task_in_somebody_elses_open_transaction_is_not_waited_for(
+    take: Take, connection: psycopg.Connection
+) -> None:
     first, second = submit("quick", {}).task_id, submit("quick", {}).task_id
     with connection.transaction():
         connection.execute("SELECT FROM callboard.tasks WHERE id = %s FOR UPDATE", [first])

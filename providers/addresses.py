@@ -1,0 +1,44 @@
+"""Which network addresses belong to the public internet."""
+
+import ipaddress
+
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+
+# Not public whatever Python's is_global says, or a way to write an IPv4 address as an IPv6 one.
+_REFUSED_V4 = [
+    ipaddress.IPv4Network(text)
+    for text in (
+        "100.64.0.0/10",  # shared by carriers; Alibaba's metadata is here
+        "168.63.129.16/32",  # Azure's host agent
+        "192.0.0.0/24",  # protocol assignments; Oracle's metadata is here
+        "192.88.99.0/24",  # 6to4 relays
+    )
+]
+_REFUSED_V6 = [
+    ipaddress.IPv6Network(text)
+    for text in (
+        "2001::/23",  # protocol assignments, Teredo among them
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4
+        "3fff::/20",  # documentation
+    )
+]
+_ISATAP = (0x00005EFE, 0x02005EFE)
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is globally routable; anything that carries an IPv4 address inside IPv6 is not.
+
+    Mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96) addresses lie outside of global unicast."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    if not address.is_global or address.is_multicast:
+        return False
+    if isinstance(address, ipaddress.IPv4Address):
+        return not any(address in network for network in _REFUSED_V4)
+    if address.scope_id is not None or address not in _GLOBAL_UNICAST:
+        return False
+    is_isatap = (int(address) >> 32) & 0xFFFFFFFF in _ISATAP
+    return not is_isatap and not any(address in network for network in _REFUSED_V6)

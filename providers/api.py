@@ -1,0 +1,81 @@
+"""A JSON API over HTTP: one request, its answer, and every failure as a ProviderError."""
+
+import contextlib
+import functools
+import json
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx2
+
+from providers.errors import NetworkTimeout, ServerError, error_from_exception, error_from_response
+
+MAX_ANSWER = 32 * 1024 * 1024
+
+
+@functools.cache
+def ssl_context() -> ssl.SSLContext:
+    """Loading the certificates takes longer than most requests: once for a process."""
+    return httpx2.create_ssl_context()
+
+
+class Api:
+    """Opens a new connection for each request: a submit that dies on a stale one might have been accepted,
+    and nobody would know."""
+
+    def __init__(
+        self, service: str, base_url: str, headers: Mapping[str, str] | None = None, timeout: float = 30.0
+    ) -> None:
+        self.service = service
+        self.timeout = timeout
+        self._base_url = base_url.rstrip("/")
+        self._headers = dict(headers or {})
+
+    def get(self, path: str) -> Any:
+        return self.request("GET", path)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self.request("POST", path, json=body)
+
+    def request(self, method: str, path: str, **content: Any) -> Any:
+        """The parsed answer; None when it is empty."""
+        with self.stream(method, path, **content) as response:
+            body = self.read(response)
+        if not body.strip():
+            return None
+        try:
+            return json.loads(body)
+        except ValueError as error:
+            raise ServerError(f"{self.service} sent malformed JSON", details=self._details(path)) from error
+
+    @contextlib.contextmanager
+    def stream(self, method: str, path: str, **content: Any) -> Iterator[httpx2.Response]:
+        """An answer to read piece by piece; what fails while it is read is mapped too."""
+        url = path if "://" in path else self._base_url + path
+        try:
+            with (
+                httpx2.Client(verify=ssl_context(), timeout=self.timeout) as client,
+                client.stream(method, url, headers=self._headers, **content) as response,
+            ):
+                if not response.is_success:
+                    raise error_from_response(response, self.service)
+                yield response
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise error_from_exception(error, self.service) from error
+
+    def read(self, response: httpx2.Response) -> bytes:
+        """The whole body, within the timeout in total (httpx2 counts it anew for each read) and the size."""
+        end = time.monotonic() + self.timeout
+        body = bytearray()
+        for chunk in response.iter_bytes():
+            body += chunk
+            if len(body) > MAX_ANSWER:
+                raise ServerError(f"{self.service} sent more than {MAX_ANSWER} bytes")
+            if time.monotonic() > end:
+                raise NetworkTimeout(f"{self.service} did not finish its answer in {self.timeout:g} s")
+        return bytes(body)
+
+    def _details(self, path: str) -> dict[str, Any]:
+        return {"service": self.service, "path": path}

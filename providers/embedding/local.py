@@ -1,0 +1,45 @@
+"""Provider `local`: embeddings by feature hashing. Not by meaning: texts that share words are near."""
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from providers.embedding.protocol import DIMENSIONS, Embeddings
+from providers.language.sentences import count_tokens
+
+_WORD = re.compile(r"\w+")
+PART = 4
+
+
+class LocalEmbedding:
+    name = "local"
+
+    def available(self) -> str | None:
+        return None
+
+    def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS) -> Embeddings:
+        vectors = [_vector(text, dimensions) for text in texts]
+        return Embeddings(vectors, "hashing", sum(count_tokens(text) for text in texts))
+
+
+def _vector(text: str, dimensions: int) -> list[float]:
+    vector = [0.0] * dimensions
+    for feature, count in Counter(_features(text)).items():
+        number = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest())
+        # Half of the features count down, so that collisions cancel out instead of adding up.
+        sign = 1.0 if number & 1 else -1.0
+        weight = 1.0 if feature[0] == "w" else 0.4
+        vector[(number >> 1) % dimensions] += sign * weight * (1.0 + math.log(count))
+    length = math.sqrt(sum(value * value for value in vector))
+    return [value / length for value in vector] if length else vector
+
+
+def _features(text: str) -> Iterator[str]:
+    """Whole words, and parts of words so that inflected forms are near each other."""
+    for word in _WORD.findall(text.lower()):
+        yield f"w{word}"
+        padded = f"_{word}_"
+        for start in range(max(1, len(padded) - PART + 1)):
+            yield f"p{padded[start : start + PART]}"

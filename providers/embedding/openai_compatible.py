@@ -1,0 +1,44 @@
+"""Provider `openrouter`: any embeddings API that speaks OpenAI's protocol."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from providers.embedding.protocol import DIMENSIONS, Embeddings
+from providers.errors import InvalidInput, ServerError
+from providers.language.openai_compatible import openrouter_api
+from providers.language.sentences import count_tokens
+from providers.settings import OpenRouterSettings
+
+
+class OpenAICompatibleEmbedding:
+    name = "openrouter"
+
+    def available(self) -> str | None:
+        return None if OpenRouterSettings().api_key else "OPENROUTER_API_KEY"
+
+    def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS) -> Embeddings:
+        settings = OpenRouterSettings()
+        body = {
+            "model": settings.embedding_model,
+            "input": list(texts),
+            "dimensions": dimensions,
+            "encoding_format": "float",
+        }
+        answer = openrouter_api(settings).post("/embeddings", body)
+        vectors = _vectors(answer)
+        if len(vectors) != len(texts):
+            raise ServerError(f"openrouter sent {len(vectors)} embeddings for {len(texts)} texts")
+        for vector in vectors:
+            if len(vector) != dimensions:
+                message = f"{settings.embedding_model} gives {len(vector)} dimensions, not {dimensions}"
+                raise InvalidInput(message, details={"service": "openrouter"})
+        tokens = (answer.get("usage") or {}).get("prompt_tokens") or sum(map(count_tokens, texts))
+        return Embeddings(vectors, settings.embedding_model, tokens)
+
+
+def _vectors(answer: Any) -> list[list[float]]:
+    try:
+        entries = sorted(answer["data"], key=lambda entry: entry["index"])
+        return [[float(value) for value in entry["embedding"]] for entry in entries]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ServerError("openrouter sent an answer of an unknown shape") from error

@@ -1,0 +1,9 @@
+"""The language providers."""
+
+from providers.language.protocol import LanguageProvider
+from providers.registry import Registry
+
+_registry: Registry[LanguageProvider] = Registry("language")
+register = _registry.register
+get = _registry.get
+names = _registry.names

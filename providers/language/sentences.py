@@ -1,0 +1,67 @@
+"""Text cut at sentence borders."""
+
+import re
+from collections.abc import Iterator
+
+_SHORT = """
+mr mrs ms dr prof sr jr st vs etc e.g i.e cf no vol fig approx inc ltd co u.s u.k a.m p.m
+jan feb mar apr jun jul aug sep sept oct nov dec
+"""
+_ABBREVIATIONS = frozenset(_SHORT.split())
+# A mark with its closing quotes, then a space; a wide mark without; an empty line.
+_BORDER = re.compile(r"""(?<=[.!?…])["'”’)\]]*\s+|(?<=[。！？])\s*|\n\s*\n\s*""")  # noqa: RUF001
+_LAST_WORD = re.compile(r"([\w.]+)\.$")
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, each with single spaces only."""
+    sentences: list[str] = []
+    start = 0
+    for border in _BORDER.finditer(text):
+        candidate = text[start : border.end()]
+        if border.group().count("\n") < 2 and not _is_end(candidate.strip(), text[border.end() :][:1]):
+            continue
+        sentences.append(candidate)
+        start = border.end()
+    sentences.append(text[start:])
+    return [clean for sentence in sentences if (clean := " ".join(sentence.split()))]
+
+
+def split_parts(text: str, max_chars: int) -> list[str]:
+    """The text in parts of at most max_chars, cut between sentences, longer sentences between words."""
+    parts: list[str] = []
+    current = ""
+    for sentence in split_sentences(text):
+        for piece in _pieces(sentence, max_chars):
+            if current and len(current) + 1 + len(piece) > max_chars:
+                parts.append(current)
+                current = piece
+            else:
+                current = f"{current} {piece}" if current else piece
+    return [*parts, current] if current else parts
+
+
+def count_tokens(text: str) -> int:
+    """About as many tokens as a language model would count: four characters each, a word at least one."""
+    return max(len(text.split()), -(-len(text) // 4))
+
+
+def _is_end(sentence: str, following: str) -> bool:
+    """Whether a dot ends a sentence, and not an abbreviation, an initial or the middle of a phrase."""
+    if following.islower():
+        return False
+    word = _LAST_WORD.search(sentence)
+    if word is None:
+        return True
+    text = word.group(1)
+    return text.lower() not in _ABBREVIATIONS and not (len(text) == 1 and text.isupper() and text != "I")
+
+
+def _pieces(sentence: str, max_chars: int) -> Iterator[str]:
+    while len(sentence) > max_chars:
+        cut = sentence.rfind(" ", 1, max_chars + 1)
+        cut = cut if cut > 0 else max_chars
+        yield sentence[:cut].rstrip()
+        sentence = sentence[cut:].lstrip()
+    if sentence:
+        yield sentence

@@ -1,0 +1,190 @@
+"""Provider `local`: paints real pictures in this process, step by step, at a pace that people can watch."""
+
+import base64
+import io
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from PIL import Image, ImageOps
+from pydantic import Field
+
+from providers.errors import InvalidInput
+from providers.media.painting import STROKES, Painting, png, seed_of
+from providers.media.protocol import ActionParams, JobRef, JobStatus, Limits, Output, Preview, SourceData
+
+SLICE_SECONDS = 0.05
+MAX_JOBS = 32
+MAX_SIDE = 2048
+MAX_SOURCE_PIXELS = 32_000_000
+
+
+class PacedParams(ActionParams):
+    steps: int = Field(12, ge=1, le=1000)
+    step_seconds: float = Field(0.1, ge=0, le=60)
+
+
+class Txt2ImgParams(PacedParams):
+    width: int = Field(512, ge=16, le=MAX_SIDE)
+    height: int = Field(512, ge=16, le=MAX_SIDE)
+    seed: int | None = Field(None, ge=0, lt=2**32)
+    count: int = Field(1, ge=1, le=4)
+
+
+class Img2ImgParams(Txt2ImgParams):
+    """Paints over the source."""
+
+    needs_source = True
+
+
+class UpscaleParams(PacedParams):
+    needs_prompt = False
+    needs_source = True
+
+    factor: int = Field(2, ge=2, le=4)
+
+
+@dataclass
+class _Job:
+    step: int = 0
+    painting: Painting | None = None
+    outputs: list[Output] = field(default_factory=list)
+
+
+class LocalProvider:
+    """Each poll makes one step. Jobs are kept in memory; a job that this process does not know (it was
+    submitted before a crash) starts again from its seed and gives the same pictures."""
+
+    name = "local"
+    limits = Limits(concurrency=8)
+    poll_seconds = 0.0
+    actions: Mapping[str, type[PacedParams]] = {
+        "txt2img": Txt2ImgParams,
+        "img2img": Img2ImgParams,
+        "upscale": UpscaleParams,
+    }
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, _Job] = {}
+        self._lock = threading.Lock()
+
+    def available(self) -> str | None:
+        return None
+
+    def submit(
+        self,
+        action: str,
+        prompt: str | None,
+        params: ActionParams,
+        source_data: SourceData | None,
+        idempotency_key: str,
+    ) -> JobRef:
+        wanted = params.model_dump(mode="json")
+        if wanted.get("seed", 0) is None:
+            wanted["seed"] = seed_of(prompt or "")
+        ref = {"id": idempotency_key, "action": action, "prompt": prompt or "", "params": wanted}
+        if params.needs_source:
+            ref["source"] = _reduced_source(source_data, params)
+        return ref
+
+    def find(self, idempotency_key: str) -> JobRef | None:  # noqa: ARG002
+        return None  # submitting again costs nothing and paints the same
+
+    def poll(self, ref: JobRef) -> JobStatus:
+        params = self.actions[ref["action"]].model_validate(ref["params"])
+        job = self._job(ref["id"])
+        _pause(params.step_seconds)
+        try:
+            job.step += 1
+            _work(job, ref, params)
+        except BaseException:
+            self._forget(ref["id"])  # half a stroke would change the picture: start again from the seed
+            raise
+        message = f"Step {job.step}/{params.steps}"
+        if job.step < params.steps:
+            return JobStatus("running", round(100.0 * job.step / params.steps, 1), message)
+        self._forget(ref["id"])
+        raw = {"id": ref["id"], "action": ref["action"], "params": ref["params"]}
+        return JobStatus("succeeded", 100.0, message, job.outputs, raw)
+
+    def cancel(self, ref: JobRef) -> bool:
+        return self._forget(ref["id"])
+
+    def preview(self, action: str, params: ActionParams) -> Preview:
+        paced = self.actions[action].model_validate(params.model_dump())
+        seconds = paced.steps * paced.step_seconds
+        if not isinstance(paced, Txt2ImgParams):
+            return Preview(0.0, "USD", count=1, expected_seconds=round(seconds, 2))
+        seconds += paced.count * paced.width * paced.height / 1_000_000
+        return Preview(0.0, "USD", paced.width, paced.height, paced.count, round(seconds, 2))
+
+    def _job(self, job_id: str) -> _Job:
+        with self._lock:
+            job = self._jobs.pop(job_id, None) or _Job()
+            self._jobs[job_id] = job  # at the end: the first is always the one idle for longest
+            if len(self._jobs) > MAX_JOBS:
+                # Interrupted work is never polled to its end; without a bound its canvases would stay.
+                del self._jobs[next(iter(self._jobs))]
+            return job
+
+    def _forget(self, job_id: str) -> bool:
+        with self._lock:
+            return self._jobs.pop(job_id, None) is not None
+
+
+def _work(job: _Job, ref: JobRef, params: PacedParams) -> None:
+    if isinstance(params, Txt2ImgParams):
+        _paint(job, ref, params)
+    elif isinstance(params, UpscaleParams) and job.step == params.steps:
+        source = _open(base64.b64decode(ref["source"]))
+        size = (source.width * params.factor, source.height * params.factor)
+        enlarged = source.resize(size, Image.Resampling.LANCZOS)
+        job.outputs.append(Output(data=png(enlarged), media_type="image/png"))
+
+
+def _paint(job: _Job, ref: JobRef, params: Txt2ImgParams) -> None:
+    """Bring the pictures, one after the other, to where they must be after this step."""
+    target = STROKES * params.count * job.step // params.steps
+    while len(job.outputs) < params.count:
+        number = len(job.outputs)
+        if job.painting is None:
+            under = _open(base64.b64decode(ref["source"])) if "source" in ref else None
+            seed = (params.seed or 0) + number
+            job.painting = Painting(ref["prompt"], seed, params.width, params.height, under)
+        job.painting.paint(target - number * STROKES)
+        if job.painting.strokes < STROKES:
+            return
+        job.outputs.append(Output(data=job.painting.png(), media_type="image/png"))
+        job.painting = None
+
+
+def _reduced_source(source_data: SourceData | None, params: ActionParams) -> str:
+    """The source image, no larger than needed: it travels in the checkpoint."""
+    if source_data is None or source_data.image is None:
+        raise InvalidInput("local needs source_data with an image")
+    image = _open(source_data.image)
+    if isinstance(params, Txt2ImgParams):
+        image = ImageOps.fit(image, (params.width, params.height), Image.Resampling.LANCZOS)
+    elif isinstance(params, UpscaleParams) and max(image.size) * params.factor > MAX_SIDE:
+        raise InvalidInput(f"The result would be larger than {MAX_SIDE} pixels: {image.size} x {params.factor}")
+    buffer = io.BytesIO()
+    image.save(buffer, "WEBP", quality=95)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _open(data: bytes) -> Image.Image:
+    try:
+        image = Image.open(io.BytesIO(data))
+        if image.width * image.height > MAX_SOURCE_PIXELS:
+            raise InvalidInput(f"The source image is too large: {image.width}x{image.height}")
+        return image.convert("RGB")
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise InvalidInput(f"The source is not a readable image: {error}") from error
+
+
+def _pause(seconds: float) -> None:
+    """Sleep in slices: an interrupt raised into this thread is noticed only between two of them."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, SLICE_SECONDS))

@@ -1,0 +1,126 @@
+"""OpenAI's chat completions and embeddings, with OpenRouter's habits: comments while it thinks, errors in
+the middle of a stream, the cost in the usage."""
+
+import asyncio
+import hashlib
+import json
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from tests.providers.servers.faults import Faults
+from tests.providers.servers.running import RunningServer
+
+BROKEN = ("silent", "error", "filtered", "malformed", "cut", "ends")
+KEY = "sk-or-v1-0123456789abcdef"
+
+
+def problem(text: str, status: int, **metadata) -> JSONResponse:
+    return JSONResponse({"error": {"code": status, "message": text, "metadata": metadata}}, status)
+
+
+def chunk(content: str | None, finish_reason: str | None = None, **more) -> dict:
+    choice = {"index": 0, "delta": {"role": "assistant", "content": content}, "finish_reason": finish_reason}
+    return {"id": "gen-1", "object": "chat.completion.chunk", "choices": [choice], **more}
+
+
+def answer_to(messages: list[dict]) -> list[str]:
+    """The pieces of the answer: the beginning of the last message, word by word."""
+    words = messages[-1]["content"].split()[:20]
+    return [word if number == 0 else f" {word}" for number, word in enumerate(["In short:", *words])]
+
+
+class ChatServer(RunningServer):
+    def __init__(self, port: int = 0, seconds: float = 0.0):
+        self._seconds = seconds
+        self.reset()
+        routes = [
+            Route("/api/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/api/v1/embeddings", self._embeddings, methods=["POST"]),
+        ]
+        super().__init__(Starlette(routes=routes), port)
+        self.base_url = f"{self.origin}/api/v1"
+
+    def reset(self):
+        self.faults = Faults()
+        self.seconds = self._seconds
+        self.requests: list[dict] = []
+        self.streams_ended_early = 0
+
+    async def _accept(self, request: Request, stage: str) -> tuple[Response | None, dict]:
+        body = await request.json()
+        self.requests.append(body)
+        given = request.headers.get("authorization", "")
+        if given != f"Bearer {KEY}":
+            return problem(f"No auth credentials found in {given}", 401), body
+        prompt = body["messages"][-1]["content"] if "messages" in body else ""
+        if "naked" in prompt:
+            return problem("Your input was flagged", 403, reasons=["sexual"], flagged_input=prompt), body
+        return await self.faults.answer(request, stage, prompt), body
+
+    async def _chat(self, request: Request) -> Response:
+        refused, body = await self._accept(request, "chat")
+        if refused:
+            return refused
+        if not body.get("model"):
+            return problem("No model", 400)
+        fault = self.faults.take("stream")
+        usage = {"prompt_tokens": 100, "completion_tokens": 21, "total_tokens": 121, "cost": 0.00042}
+        if fault == "not-streamed" or not body.get("stream"):
+            message = {"role": "assistant", "content": "".join(answer_to(body["messages"]))}
+            return JSONResponse({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+        return StreamingResponse(self._stream(body, fault, usage), media_type="text/event-stream")
+
+    async def _stream(self, body: dict, fault: str | None, usage: dict):
+        finished = False
+        try:
+            yield ": OPENROUTER PROCESSING\n\n"
+            pieces = [] if fault == "empty" else answer_to(body["messages"])
+            for number, piece in enumerate(pieces):
+                if number == 2 and fault in BROKEN:
+                    async for part in self._broken(fault):
+                        yield part
+                    return
+                yield f"data: {json.dumps(chunk(piece))}\n\n"
+                await asyncio.sleep(self.seconds)
+            yield f"data: {json.dumps(chunk('', 'stop'))}\n\n"
+            if fault != "no-usage":
+                yield f"data: {json.dumps({'choices': [], 'usage': usage})}\n\n"
+            yield "data: [DONE]\n\n"
+            finished = True
+        finally:
+            self.streams_ended_early += not finished
+
+    async def _broken(self, fault: str):
+        if fault == "silent":
+            for _ in range(2000):
+                yield ": OPENROUTER PROCESSING\n\n"
+                await asyncio.sleep(0.01)
+        elif fault == "error":
+            error = {"code": 502, "message": "Provider disconnected unexpectedly"}
+            yield f"data: {json.dumps(chunk('', 'error', error=error))}\n\n"
+        elif fault == "filtered":
+            yield f"data: {json.dumps(chunk('', 'content_filter'))}\n\n"
+        elif fault == "malformed":
+            yield 'data: {"choices": [\n\n'
+        elif fault == "cut":
+            raise ConnectionAbortedError("as the test wants it")
+
+    async def _embeddings(self, request: Request) -> Response:
+        refused, body = await self._accept(request, "embeddings")
+        if refused:
+            return refused
+        length = self.faults.take("dimensions") or body["dimensions"]
+        data = [
+            {"object": "embedding", "index": index, "embedding": _vector(text, int(length))}
+            for index, text in enumerate(body["input"])
+        ]
+        usage = {"prompt_tokens": 8, "total_tokens": 8}
+        return JSONResponse({"object": "list", "data": data[::-1], "model": body["model"], "usage": usage})
+
+
+def _vector(text: str, length: int) -> list[float]:
+    seed = hashlib.sha256(text.encode()).digest()
+    return [seed[index % 32] / 255 for index in range(length)]

@@ -1,0 +1,64 @@
+"""A TCP listener that does what a test says, byte by byte, and counts who came."""
+
+import contextlib
+import socketserver
+import ssl
+import threading
+from collections.abc import Callable
+from socket import socket
+
+
+class RawServer:
+    """`script` gets each connection after its request has been read. Without one it is a mere canary."""
+
+    def __init__(
+        self,
+        script: Callable[[socket], None] | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+    ):
+        self.connections = 0
+        self.requests: list[bytes] = []
+        outer = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self):
+                outer.connections += 1
+                with contextlib.suppress(OSError):
+                    outer.requests.append(_request_head(self.request))
+                    if script:
+                        script(self.request)
+
+        self._server = socketserver.ThreadingTCPServer((host, port), Handler)
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        self.origin = f"http://{host}:{self.port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(10)
+
+
+def _request_head(connection: socket) -> bytes:
+    head = b""
+    while b"\r\n\r\n" not in head:
+        received = connection.recv(4096)
+        if not received:
+            break
+        head += received
+    return head
+
+
+def respond(body: bytes = b"", *headers: str, status: str = "200 OK") -> Callable[[socket], None]:
+    """A script that sends one answer; without a Content-Length its body ends with the connection."""
+    lines = [f"HTTP/1.1 {status}", "Connection: close", *headers, "", ""]
+    return lambda connection: connection.sendall("\r\n".join(lines).encode() + body)

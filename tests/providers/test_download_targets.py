@@ -1,0 +1,199 @@
+"""Where a download may go: a canary listens at every place where it may not."""
+
+import ssl
+import subprocess
+
+import pytest
+
+from providers import download as module
+from providers.download import DownloadPolicy, download
+from providers.errors import PermissionDenied, ProviderError
+from providers.settings import DownloadSettings
+from tests.providers.servers.raw import RawServer, respond
+
+PNG = b"\x89PNG\r\n\x1a\n and so on"
+
+
+@pytest.fixture
+def canary():
+    """Nobody may ever come here."""
+    with RawServer(respond(PNG, "Content-Type: image/png")) as server:
+        yield server
+        assert server.connections == 0
+
+
+def answers(*addresses: str):
+    """A resolver with one answer after the other; the last one repeats."""
+    asked = []
+
+    def resolver(host, port):
+        asked.append((host, port))
+        return [addresses[min(len(asked), len(addresses)) - 1]]
+
+    resolver.asked = asked
+    return resolver
+
+
+def refused(url, folder, **policy):
+    with pytest.raises(PermissionDenied) as caught:
+        download(url, folder, DownloadPolicy(**policy))
+    assert list(folder.iterdir()) == []
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "localhost",
+        "127.1",
+        "0x7f.1",
+        "2130706433",
+        "0",
+        "127.0.0.2",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::]",
+    ],
+)
+def test_loopback_however_it_is_written(canary, scheme, host, tmp_path):
+    refused(f"{scheme}://{host}:{canary.port}/x.png", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "169.254.169.254", "10.0.0.1", "172.16.0.1", "192.168.0.1", "100.64.0.1", "0.0.0.0",
+        "168.63.129.16", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "fd00:ec2::254",
+    ],
+)  # fmt: skip
+def test_a_name_that_leads_inside(canary, address, tmp_path):
+    resolver = answers(address)
+    message = refused(f"https://pictures.example:{canary.port}/x.png", tmp_path, resolver=resolver)
+    assert message == "pictures.example is not on the public internet"
+    assert resolver.asked == [("pictures.example", canary.port)]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/x.png", "ftp://example.com/x", "file:///etc/passwd", "data:image/png;base64,A", "//x",
+        "x.png", "", "https:///x", "https://user:pass@example.com/x", "gopher://127.0.0.1/",
+    ],
+)  # fmt: skip
+def test_only_https_with_a_host_and_no_user(url, tmp_path):
+    refused(url, tmp_path, resolver=answers("127.0.0.1"))
+
+
+@pytest.mark.parametrize("url", ["https://a b.example/", "https://[::1", "https://a.example:99999/"])
+def test_urls_that_are_none(url, tmp_path):
+    with pytest.raises(ProviderError) as caught:
+        download(url, tmp_path, DownloadPolicy(resolver=answers("127.0.0.1")))
+    assert caught.value.category == "permanent"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "inside.example"])
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See", "307 Temporary", "308 Permanent"])
+def test_a_redirect_is_checked_like_the_first_url(canary, status, host, tmp_path):
+    location = f"Location: https://{host}:{canary.port}/x.png"
+
+    def resolver(name, port):
+        return ["127.0.0.1"] if name == "inside.example" else module.resolve(name, port)
+
+    with RawServer(respond(b"", location, status=status)) as server:
+        trusted = frozenset({f"127.0.0.1:{server.port}"})
+        refused(server.origin, tmp_path, trusted_hosts=trusted, resolver=resolver)
+    assert server.connections == 1
+
+
+def test_a_redirect_may_be_relative_but_not_endless(tmp_path):
+    def script(connection):
+        if b"/end.png" in server.requests[-1]:
+            respond(PNG)(connection)
+        elif b"/round" in server.requests[-1]:
+            respond(b"", "Location: round", status="302 Found")(connection)
+        else:
+            respond(b"", "Location: ../end.png?a=b", status="302 Found")(connection)
+
+    with RawServer(script) as server:
+        policy = DownloadPolicy(frozenset({"127.0.0.1"}))
+        assert download(f"{server.origin}/a/b", tmp_path, policy).size == len(PNG)
+        with pytest.raises(ProviderError, match="redirected more than 5 times"):
+            download(f"{server.origin}/round", tmp_path, policy)
+        assert server.connections == 2 + 6
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory):
+    """A certificate for pictures.example, and the context of a client that knows it."""
+    folder = tmp_path_factory.mktemp("tls")
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test"
+    names = "-addext subjectAltName=DNS:pictures.example -keyout key.pem -out cert.pem"
+    subprocess.run([*command.split(), *names.split()], cwd=folder, check=True, capture_output=True)
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return server, ssl.create_default_context(cafile=folder / "cert.pem")
+
+
+@pytest.fixture
+def internet(monkeypatch):
+    """127.0.0.5 plays the public internet."""
+    monkeypatch.setattr(module, "is_public", lambda address: address == "127.0.0.5")
+
+
+def test_a_name_that_changes_its_mind_is_resolved_once(canary, tls, internet, tmp_path):
+    server_context, client_context = tls
+    names = []
+    server_context.sni_callback = lambda _socket, name, _context: names.append(name)
+    resolver = answers("127.0.0.5", "127.0.0.1")
+    script = respond(PNG, "Content-Type: image/png")
+    with RawServer(script, "127.0.0.5", canary.port, server_context) as server:
+        url = f"https://pictures.example:{server.port}/x.png"
+        found = download(url, tmp_path, DownloadPolicy(resolver=resolver, verify=client_context))
+        assert found.size == len(PNG)
+        assert len(resolver.asked) == 1
+        assert names == ["pictures.example"]
+        assert f"Host: pictures.example:{server.port}\r\n".encode() in server.requests[0]
+        found.path.unlink()
+        refused(url, tmp_path, resolver=resolver)  # now it leads inside
+
+
+def test_the_certificate_must_be_of_the_name_that_was_asked_for(tls, internet, tmp_path):
+    server_context, client_context = tls
+    with RawServer(respond(PNG), "127.0.0.5", tls=server_context) as server:
+        for name, context in (("other.example", client_context), ("pictures.example", None)):
+            options = {"verify": context} if context else {}
+            policy = DownloadPolicy(resolver=answers("127.0.0.5"), **options)
+            with pytest.raises(ProviderError, match="CERTIFICATE_VERIFY_FAILED"):
+                download(f"https://{name}:{server.port}/x.png", tmp_path, policy)
+
+
+def test_the_next_address_is_tried_when_one_does_not_answer(canary, tls, internet, tmp_path, monkeypatch):
+    server_context, client_context = tls
+    monkeypatch.setattr(module, "is_public", lambda address: address in ("127.0.0.4", "127.0.0.5"))
+    with RawServer(respond(PNG), "127.0.0.5", canary.port, server_context) as server:
+        addresses = ["127.0.0.1", "127.0.0.4", "127.0.0.5"]
+        policy = DownloadPolicy(resolver=lambda host, port: addresses, verify=client_context)
+        assert download(f"https://pictures.example:{server.port}/x.png", tmp_path, policy).size == len(PNG)
+
+
+def test_proxies_of_the_environment_are_not_asked(canary, tmp_path, monkeypatch):
+    for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(variable, canary.origin)
+    with RawServer(respond(PNG)) as server:
+        download(server.origin, tmp_path, DownloadPolicy(frozenset({f"127.0.0.1:{server.port}"})))
+
+
+def test_trusted_hosts_come_from_the_environment_with_or_without_a_port(canary, tmp_path, monkeypatch):
+    with RawServer(respond(PNG)) as server:
+        monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", f" 127.0.0.1:{server.port}, minio ,")
+        assert DownloadSettings().trusted == {f"127.0.0.1:{server.port}", "minio"}
+        assert download(server.origin, tmp_path).size == len(PNG)
+    with pytest.raises(PermissionDenied):
+        download(canary.origin, tmp_path)
+
+
+def test_a_host_that_nobody_knows(tmp_path):
+    with pytest.raises(ProviderError, match="is not known"):
+        download("https://no-such-host.invalid/x.png", tmp_path, DownloadPolicy())

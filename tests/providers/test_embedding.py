@@ -1,0 +1,58 @@
+"""Embeddings: one vector for each text, of the length that was asked for."""
+
+import math
+
+import pytest
+
+from providers.embedding import registry
+from providers.errors import InvalidInput
+
+LOCAL = registry.get("local")
+
+
+def likeness(one, other):
+    vectors = LOCAL.embed([one, other]).vectors
+    return sum(a * b for a, b in zip(*vectors, strict=True))
+
+
+@pytest.mark.parametrize("dimensions", [8, 384, 1536])
+def test_local_vectors_have_length_one_and_the_dimensions_asked_for(dimensions):
+    found = LOCAL.embed(["a task was retried", "x", "日本語"], dimensions)
+    assert [len(vector) for vector in found.vectors] == [dimensions] * 3
+    assert all(math.hypot(*vector) == pytest.approx(1) for vector in found.vectors)
+    assert found.tokens > 0
+
+
+def test_local_vectors_are_the_same_in_every_process_and_zero_for_nothing():
+    assert LOCAL.embed(["a task was retried"]) == LOCAL.embed(["a task was retried"])
+    assert not any(LOCAL.embed([""]).vectors[0])
+
+
+def test_texts_that_share_words_are_near():
+    event = "The agent renamed the database column and ran the migration"
+    near = likeness(event, "Migrations: an agent renames a column in the database")
+    far = likeness(event, "Fresh bread needs flour, water and some patience")
+    assert near > 0.3 > 0.2 > far
+    assert likeness(event, event) == pytest.approx(1)
+
+
+def test_the_remote_one_keeps_order_and_dimensions(chat_server, monkeypatch):
+    monkeypatch.setenv("OPENROUTER_EMBEDDING_MODEL", "some/embedder")
+    found = registry.get("openrouter").embed(["one", "two"], 16)
+    assert [len(vector) for vector in found.vectors] == [16, 16]
+    assert found.vectors[0] == registry.get("openrouter").embed(["one"], 16).vectors[0]
+    assert found.vectors[0] != found.vectors[1]
+    assert (found.model, found.tokens) == ("some/embedder", 8)
+    assert chat_server.requests[0]["input"] == ["one", "two"]
+
+
+def test_a_model_with_other_dimensions_is_refused(chat_server):
+    chat_server.faults.add("dimensions", 3072)
+    with pytest.raises(InvalidInput, match="gives 3072 dimensions, not 384"):
+        registry.get("openrouter").embed(["one"])
+
+
+def test_availability():
+    assert LOCAL.available() is None
+    assert registry.get("openrouter").available() == "OPENROUTER_API_KEY"
+    assert registry.names() == ["local", "openrouter"]

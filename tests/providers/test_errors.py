@@ -1,0 +1,128 @@
+"""HTTP to error types, Retry-After, and what must not be in a message."""
+
+from datetime import UTC, datetime
+
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from providers import errors
+from providers.errors import ProviderError, error_class, error_from_exception, error_from_response, mask
+
+REQUEST = httpx2.Request("POST", "https://example.com/v1", headers={"Authorization": "Bearer abc-very-secret"})
+
+
+def response(status: int, text: str = "", **headers: str) -> httpx2.Response:
+    return httpx2.Response(status, text=text, headers=headers, request=REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("status", "name", "category"),
+    [
+        (400, "InvalidInput", "permanent"),
+        (401, "AuthenticationFailed", "permanent"),
+        (402, "PermissionDenied", "permanent"),
+        (403, "PermissionDenied", "permanent"),
+        (404, "NotFound", "permanent"),
+        (408, "NetworkTimeout", "transient"),
+        (409, "InvalidInput", "permanent"),
+        (422, "InvalidInput", "permanent"),
+        (429, "RateLimited", "transient"),
+        (500, "ServerError", "transient"),
+        (502, "ServerError", "transient"),
+        (503, "ServiceUnavailable", "transient"),
+        (504, "ServerError", "transient"),
+        (599, "ServerError", "transient"),
+        (301, "ProviderError", "unknown"),
+    ],
+)
+def test_status_becomes_type_and_category(status, name, category):
+    error = error_from_response(response(status, "no"), "leonardo")
+    assert (error.type, error.category) == (name, category)
+    assert error.details == {"service": "leonardo", "status": status, "body": "no"}
+    assert str(error) == f"leonardo answered {status}: no"
+
+
+NOW = datetime(2026, 1, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("0", 0),
+        (" 30 ", 30),
+        ("99999", 3600),
+        ("Tue, 20 Jan 2026 12:01:00 GMT", 60),
+        ("Tue, 20 Jan 2026 11:00:00 GMT", 0),
+        ("Fri, 20 Feb 2026 12:00:00 GMT", 3600),
+        (None, None),
+        ("", None),
+        ("soon", None),
+        ("-5", None),
+        ("1.5", None),
+        ("٣", None),
+        ("Tue, 99 Jan 2026 12:01:00 GMT", None),
+    ],
+)
+def test_retry_after(value, seconds):
+    assert errors.parse_retry_after(value, NOW) == seconds
+
+
+@given(st.text())
+def test_retry_after_takes_any_nonsense(value):
+    seconds = errors.parse_retry_after(value)
+    assert seconds is None or 0 <= seconds <= 3600
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_is_kept_where_it_means_something(status):
+    assert error_from_response(response(status, **{"Retry-After": "12"}), "x").retry_after == 12
+    assert error_from_response(response(500, **{"Retry-After": "12"}), "x").retry_after is None
+
+
+def test_a_long_body_is_cut():
+    error = error_from_response(response(500, "long " * 1000), "x")
+    assert len(str(error)) < 600
+
+
+def test_credentials_do_not_get_into_messages():
+    body = "key abc-very-secret of header Bearer abc-very-secret, or sk-or-v1-00112233445566 is wrong"
+    error = error_from_response(response(401, body), "x")
+    assert "secret" not in str(error) + str(error.details)
+    assert "sk-or" not in str(error) + str(error.details)
+    assert "is wrong" in str(error)
+    assert mask("nothing to hide") == "nothing to hide"
+
+
+def test_moderation_is_about_the_input_whatever_the_status():
+    assert error_from_response(response(403, "content moderation filter: naked"), "x").type == "InvalidInput"
+    assert error_from_response(response(403, "not your plan"), "x").type == "PermissionDenied"
+
+
+@pytest.mark.parametrize(
+    ("exception", "name", "sent"),
+    [
+        (httpx2.ReadTimeout("slow"), "NetworkTimeout", True),
+        (httpx2.ConnectTimeout("slow"), "NetworkTimeout", False),
+        (httpx2.ConnectError("refused"), "NetworkTimeout", False),
+        (httpx2.ReadError("reset"), "NetworkTimeout", True),
+        (httpx2.RemoteProtocolError("cut"), "NetworkTimeout", True),
+        (httpx2.DecodingError("gzip"), "ServerError", True),
+        (httpx2.UnsupportedProtocol("ftp"), "InvalidInput", True),
+        (httpx2.InvalidURL("bad"), "InvalidInput", True),
+        (httpx2.TooManyRedirects("round"), "ProviderError", True),
+    ],
+)
+def test_exceptions_become_types(exception, name, sent):
+    error = error_from_exception(exception, "midjourney")
+    assert error.type == name
+    assert error.details["sent"] is sent
+
+
+def test_every_type_has_the_category_of_the_design():
+    transient = {"RateLimited", "ServiceUnavailable", "ServerError", "NetworkTimeout"}
+    for kind in ProviderError.__subclasses__():
+        assert kind.category == ("transient" if kind.__name__ in transient else "permanent")
+    assert len(ProviderError.__subclasses__()) == 8
+    assert error_class(500) is errors.ServerError

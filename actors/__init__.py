@@ -9,8 +9,8 @@ from state.catalog import load_actors
 broker = TaskBroker()
 dramatiq.set_broker(broker)
 
-from actors import agent, media, summarize  # noqa: E402  (they need the broker)
+from actors import agent, embedding, media, summarize  # noqa: E402  (they need the broker)
 
 load_actors()
 
-__all__ = ["agent", "broker", "media", "summarize"]
+__all__ = ["agent", "broker", "embedding", "media", "summarize"]

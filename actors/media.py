@@ -1,15 +1,19 @@
 """Media generation through any provider. The work goes on whoever watches; a paid-for job is not asked for twice."""
 
-import time
+import hashlib
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from actors.mediafiles import keep_outputs, resolve_source
+from actors.mediajob import MediaJob
 from broker import Context, task
-from providers.errors import ProviderError
+from providers.errors import InvalidInput, ProviderError
 from providers.media import registry
-from providers.media.protocol import JobStatus, Output, SourceData
-from state import contents
+from providers.media.protocol import SourceData
+from state import LeaseLost, generations, jsonsafe
+from state.contents import scratch_folder
+from state.generations import Begun
 
 
 class MediaRequest(BaseModel):
@@ -18,6 +22,7 @@ class MediaRequest(BaseModel):
     provider: str = "local"
     action_type: str = "txt2img"
     prompt: str | None = Field(None, max_length=20_000)
+    prompt_id: str | None = Field(None, min_length=1, max_length=200)
     params: dict[str, Any] = Field(default_factory=dict)
     source_data: SourceData | None = None
     workflow_run_id: str | None = None
@@ -25,8 +30,14 @@ class MediaRequest(BaseModel):
 
     @model_validator(mode="after")
     def _the_provider_can_do_this(self) -> "MediaRequest":
-        try:
-            registry.check(self.provider, self.action_type, self.prompt, self.params, self.source_data)
+        if self.prompt is not None and self.prompt_id is not None:
+            raise ValueError("give prompt or prompt_id, not both")
+        if self.source_data is not None and not any(value for _, value in self.source_data):
+            raise ValueError("source_data needs an image, url, content_id or provider_id")
+        try:  # whether a stored prompt exists is seen when it is needed
+            registry.check(
+                self.provider, self.action_type, self.prompt_id or self.prompt, self.params, self.source_data
+            )
         except ProviderError as refused:
             raise ValueError(str(refused)) from None
         return self
@@ -38,50 +49,69 @@ class MediaResult(BaseModel):
     urls: list[str]
 
 
+def provider_gate(request: MediaRequest) -> list[tuple[str, int]]:
+    """A provider's limit holds over all machines."""
+    return [(f"provider:{request.provider}", registry.concurrency(request.provider))]
+
+
 @task(queue="media", max_attempts=4, time_limit=3600)
 def media_generation(ctx: Context, request: MediaRequest) -> MediaResult:
     """Generates media and keeps the contents."""
-    generation_id = contents.begin_generation(
-        ctx.task_id, ctx.epoch, request.provider, request.action_type, request.model_dump(mode="json")
+    begun = generations.begin_generation(
+        ctx.task_id,
+        ctx.epoch,
+        provider=request.provider,
+        action_type=request.action_type,
+        prompt=request.prompt,
+        prompt_id=request.prompt_id,
+        request=_recorded(request),
     )
+    if begun.content_ids is not None:
+        return _result(begun.id, begun.content_ids)
+    job = MediaJob(ctx, request, request.provider, request.action_type)
     try:
-        status = _run_job(ctx, request)
-        stored = [
-            contents.store_bytes(_data(output), output.media_type or "application/octet-stream")
-            for output in status.outputs
-        ]
-        content_ids = contents.finish_generation(ctx.task_id, ctx.epoch, raw_response=status.raw, contents=stored)
-    except ProviderError as failed:
-        contents.fail_generation(ctx.task_id, ctx.epoch, {"type": failed.type, "message": str(failed)})
+        return _result(begun.id, _generated(ctx, request, begun, job))
+    except LeaseLost:
         raise
-    return MediaResult(
-        metadata_id=generation_id,
-        content_ids=content_ids,
-        urls=[f"/api/v1/contents/{content_id}" for content_id in content_ids],
-    )
+    except Exception as failed:
+        _note_failure(ctx, failed, job.raw)
+        raise
+    finally:
+        if ctx.canceled:
+            job.withdraw()
 
 
-def _run_job(ctx: Context, request: MediaRequest) -> JobStatus:
-    """Submits unless an earlier attempt has, and follows the job to its end."""
-    provider = registry.get(request.provider)
-    job = ctx.checkpoint.get("job")
-    if job is None:
-        params = registry.check(
-            request.provider, request.action_type, request.prompt, request.params, request.source_data
-        )
-        job = provider.submit(request.action_type, request.prompt, params, request.source_data, ctx.task_id)
-        ctx.save(job=job)  # from here on we poll, whatever dies
-    while (status := provider.poll(job)).state == "running":
-        ctx.progress(status.percent, status.message)
-        time.sleep(provider.poll_seconds)
-    if status.error is not None:
-        if status.error.category != "permanent":
-            ctx.save(job=None)  # that job is over: the next attempt needs a new one
-        raise status.error
-    return status
+def _generated(ctx: Context, request: MediaRequest, begun: Begun, job: MediaJob) -> list[str]:
+    if request.prompt_id is not None and begun.prompt is None:
+        raise InvalidInput(f"There is no prompt {request.prompt_id!r}.")
+    params = registry.check(request.provider, request.action_type, begun.prompt, request.params, request.source_data)
+    with scratch_folder(ctx.task_id, ctx.epoch) as folder:
+        status = job.run(begun.prompt, params, lambda: resolve_source(ctx, request.source_data, folder))
+        stored = keep_outputs(ctx, status.outputs, folder)
+    return generations.finish_generation(ctx.task_id, ctx.epoch, raw_response=status.raw, contents=stored)
 
 
-def _data(output: Output) -> bytes:
-    if output.data is None:
-        raise ProviderError("This output has to be downloaded, which this version cannot do.")
-    return output.data
+def _recorded(request: MediaRequest) -> dict[str, Any]:
+    """The request as its generation keeps it: an image is in the task's payload already, so only its hash."""
+    record: dict[str, Any] = request.model_dump(mode="json", exclude={"source_data": {"image"}})
+    if request.source_data is not None and request.source_data.image is not None:
+        record["source_data"]["image_sha256"] = hashlib.sha256(request.source_data.image).hexdigest()
+    return record
+
+
+def _note_failure(ctx: Context, failed: Exception, raw: dict[str, Any] | None) -> None:
+    error = {
+        "type": type(failed).__name__,
+        "message": jsonsafe.clean_text(str(failed)),
+        "category": getattr(failed, "category", "unknown"),
+        "details": getattr(failed, "details", {}),
+    }
+    try:
+        generations.fail_generation(ctx.task_id, ctx.epoch, error, raw)
+    except Exception as unwritten:  # the reason of the failure is what the task must end with
+        ctx.log.warning("the generation's failure was not written", error=str(unwritten))
+
+
+def _result(generation_id: str, content_ids: list[str]) -> MediaResult:
+    urls = [f"/api/v1/contents/{content_id}" for content_id in content_ids]
+    return MediaResult(metadata_id=generation_id, content_ids=content_ids, urls=urls)

@@ -2,6 +2,7 @@
 claims the next ones. Nothing else in the process claims or settles, so what a task said always stands in its history
 before its end."""
 
+import random
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from state.database import RETRYABLE, Connection, Row, get_database
 from state.errors import UnknownActor
 from state.logs import log, log_transitions
 from state.settings import get_settings
+from state.statements import statement
 
 _RETRY_SECONDS = 0.5
 
@@ -52,6 +54,7 @@ class Desk:
         self._hinted = True
         self._noted = False
         self._next_poll = 0.0
+        self._freed: set[str] = set()  # gates that tasks have left; woken together with the next claim
         self._claiming = True
         self._stopping = False
         self._busy = False
@@ -141,6 +144,7 @@ class Desk:
         if settlements:
             self._write_ends(connection, settlements)
         self._claim(connection)
+        self._wake(connection)
 
     def _connected(self) -> Connection:
         if self._connection is None or self._connection.closed:
@@ -219,6 +223,7 @@ class Desk:
         self._doubtful = False
         for each in settlements:
             self.executions.pop(each.id, None)
+        self._freed.update(gate for row in rows for gate in row["gates"])
         log_transitions(rows, worker=self.worker)
         ring_tasks(row["id"] for row in rows)
         if any(row["status"] == "queued" for row in rows):
@@ -260,16 +265,20 @@ class Desk:
             self._hinted = False
             self._next_poll = now + get_settings().poll_seconds
             self._claim_number += 1
-        claimed = claims.claim(
+        answer = claims.claim(
             connection,
             ClaimRequest(
                 self.worker, self._claim_number, self._queues, demand.free, demand.ahead, demand.short_actors,
-                self.retry_share,
+                self.retry_share, sorted(self._freed),
             ),
         )  # fmt: skip
+        claimed = answer.tasks
+        self._freed = set(answer.to_wake)
         for each in claimed:
             self.executions[each.id] = Execution(each)
         self.claims_processed = self._claim_number
+        if answer.contended and not claimed:
+            self._next_poll = now + random.uniform(0.005, 0.02)  # noqa: S311
         if claimed:
             self._hinted = True  # there may be more; an empty answer waits for a wake-up or the poll
             moved = [{"id": e.id, "actor": e.actor, "epoch": e.epoch, "status": "running"} for e in claimed]
@@ -277,6 +286,15 @@ class Desk:
             for each in claimed:
                 self._hand_over(self.executions[each.id])
             ring_tasks(each.id for each in claimed)
+
+    def _wake(self, connection: Connection) -> None:
+        """Gates that were freed and have not been woken by a claim of ours."""
+        if self._freed:
+            woken = connection.execute(statement("wake"), {"gates": sorted(self._freed)}).fetchall()
+            self._freed = set()
+            if woken:
+                ring_work({row["queue"] for row in woken})
+                ring_tasks(row["id"] for row in woken)
 
     def _hand_over(self, execution: Execution) -> None:
         claimed = execution.claimed

@@ -8,14 +8,16 @@ from broker.desk import Desk
 from state import claims, workers
 from state.claims import Settlement
 from state.database import RETRYABLE
+from state.gates import sweep_lines
 from state.logs import log
+from state.queues import retry_share
 from state.settings import get_settings
-from state.sweep import sweep, sweep_idempotency
+from state.sweep import sweep, sweep_leftovers
 from state.workers import Identity
 
 _EVERY = 1.0
 _IDLE_CLAIM = 1.0  # seconds that a task may wait in this process for a thread
-_HOUSEKEEPING = 600
+_HOUSEKEEPING = 60
 
 
 class Sweeper:
@@ -23,6 +25,7 @@ class Sweeper:
         self._identity = identity
         self._desk = desk
         self._queues = queues
+        self._depth_that_matters = get_settings().retry_critical + 1
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
 
@@ -38,10 +41,11 @@ class Sweeper:
         while not self._stopping.is_set():
             try:
                 more = sweep(workers.dead_neighbors(self._identity)).more
-                self._desk.retry_share = self._retry_share()
+                sweep_lines()
+                self._desk.retry_share = retry_share(claims.retry_depth(self._queues, self._depth_that_matters))
                 self._return_idle_claims()
                 if turn % _HOUSEKEEPING == 0:
-                    sweep_idempotency()
+                    sweep_leftovers()
                 turn += 1
             except RETRYABLE as failure:
                 log.warning("sweep: no answer from the database", error=str(failure).strip())
@@ -50,13 +54,6 @@ class Sweeper:
                 log.exception("sweep: unexpected error")
                 more = False
             self._stopping.wait(0 if more else _EVERY)
-
-    def _retry_share(self) -> float:
-        settings = get_settings()
-        depth = claims.retry_depth(self._queues, settings.retry_critical + 1)
-        if depth > settings.retry_critical:
-            return settings.retry_share_critical
-        return settings.retry_share_warning if depth >= settings.retry_warning else settings.retry_share
 
     def _return_idle_claims(self) -> None:
         """Claimed ahead because its actor is quick, and then the threads were not: somebody else may have one free."""

@@ -70,12 +70,13 @@ class Bell:
 _bell = Bell()
 
 
-def _forget_after_fork() -> None:
+def reset_bell() -> None:
+    """A bell of one's own: after a fork, or when another database is meant from now on."""
     global _bell
     _bell = Bell()
 
 
-os.register_at_fork(after_in_child=_forget_after_fork)
+os.register_at_fork(after_in_child=reset_bell)
 
 
 def ring_work(queues: Iterable[str]) -> None:

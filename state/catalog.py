@@ -1,7 +1,7 @@
 """What every process knows of each actor. The `@task` decorator enters it; HTTP and the orchestrator read it."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from state import jsonsafe
 from state.errors import InvalidPayload, UnknownActor
+from state.gates import Gate
 from state.settings import get_settings
 
 
@@ -43,6 +44,8 @@ class ActorSpec:
     time_limit: float
     policy: RetryPolicy
     description: str
+    gates: Callable[[Any], Iterable[Gate]] | None = None  # asked with each request
+    known_gates: Callable[[], Iterable[Gate]] | None = None  # entered at boot, before any task has come
 
     def validate(self, payload: Any) -> dict[str, Any]:
         """The payload as it will be stored; raises InvalidPayload with the field's name."""
@@ -63,6 +66,11 @@ class ActorSpec:
         return stored
 
 
+    def gates_of(self, stored: dict[str, Any]) -> list[Gate]:
+        """What the actor says of a payload that it has accepted."""
+        return list(self.gates(self.request.model_validate(stored))) if self.gates else []
+
+
 _actors: dict[str, ActorSpec] = {}
 
 
@@ -75,6 +83,10 @@ def get(name: str) -> ActorSpec:
         return _actors[name]
     except KeyError:
         raise UnknownActor(name, _actors) from None
+
+
+def queues() -> list[str]:
+    return sorted({spec.queue for spec in _actors.values()})
 
 
 def actors() -> list[ActorSpec]:

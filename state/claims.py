@@ -3,6 +3,7 @@ while the writer still owns the task."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -32,7 +33,7 @@ class Claimed:
     payload: dict[str, Any]
     checkpoint: dict[str, Any]
     tokens: int
-    cost: float
+    cost: Decimal
     tenant: str | None
 
 
@@ -45,6 +46,14 @@ class ClaimRequest:
     ahead: int
     short_actors: Sequence[str]
     retry_share: float
+    freed_gates: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAnswer:
+    tasks: list[Claimed]
+    to_wake: list[str]  # gates whose turn was taken by a task that stopped elsewhere
+    contended: bool  # another process was at a gate: worth another try in a moment
 
 
 @dataclass(slots=True)
@@ -82,7 +91,7 @@ class HeldLease:
 _by_id = attrgetter("id")  # all lock tasks in this order
 
 
-def claim(connection: Connection, request: ClaimRequest) -> list[Claimed]:
+def claim(connection: Connection, request: ClaimRequest) -> ClaimAnswer:
     parameters = {
         "worker": request.worker,
         "claim_number": request.claim_number,
@@ -92,9 +101,13 @@ def claim(connection: Connection, request: ClaimRequest) -> list[Claimed]:
         "short_actors": list(request.short_actors),
         "retry_share": request.retry_share,
         "lease_seconds": get_settings().lease_seconds,
+        "freed_gates": list(request.freed_gates),
     }
     rows = connection.execute(statement("claim"), parameters).fetchall()
-    return [Claimed(**{**row, "cost": float(row["cost"])}) for row in rows]
+    if not rows:
+        return ClaimAnswer([], [], contended=False)
+    tasks = [Claimed(**{name: row[name] for name in Claimed.__slots__}) for row in rows if row["id"] is not None]
+    return ClaimAnswer(tasks, rows[0]["to_wake"], rows[0]["contended"])
 
 
 def report(connection: Connection, reports: Iterable[Report]) -> set[tuple[str, int]]:

@@ -1,19 +1,21 @@
-"""Generations and their contents: rows in Postgres, bytes under their hash in the data folder."""
+"""Contents: a row in Postgres for each, its bytes in the content store."""
 
 import hashlib
 import os
-import tempfile
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from uuid import uuid4
 
-from psycopg.types.json import Jsonb
-
-from state import jsonsafe
+from state.contentstore import get_store
 from state.database import Row, fetch_one, retrying
-from state.errors import ContentNotFound, LeaseLost
-from state.ids import new_content_id, new_generation_id
+from state.errors import ContentNotFound, ContentStoreFailed
 from state.settings import get_settings
+
+_ABANDONED_SECONDS = 24 * 3600  # no execution takes that long
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,80 +25,63 @@ class StoredBytes:
     media_type: str
 
 
-def store_bytes(data: bytes, media_type: str) -> StoredBytes:
-    """Published atomically: a reader finds all of it or nothing; the same bytes again change nothing."""
-    digest = hashlib.sha256(data).hexdigest()
-    final = path_of(digest)
-    if not final.exists():
-        final.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=final.parent, prefix=".new-", delete=False) as part:
-            try:
-                part.write(data)
-                part.flush()
-                os.fsync(part.fileno())
-                Path(part.name).rename(final)
-            except BaseException:
-                Path(part.name).unlink(missing_ok=True)
-                raise
-    return StoredBytes(digest, len(data), media_type)
+def store_file(file: Path, sha256: str, size: int, media_type: str) -> StoredBytes:
+    """Publishes a whole file whose hash is known; the same bytes again change nothing."""
+    get_store().put(file, sha256, media_type)
+    return StoredBytes(sha256, size, media_type)
 
 
-def path_of(sha256: str) -> Path:
-    return get_settings().data_dir / "contents" / sha256[:2] / sha256
-
-
-@retrying
-def begin_generation(task_id: str, epoch: int, provider: str, action_type: str, request: dict[str, Any]) -> str:
-    """The task's generation row; a later attempt goes on with the one that is there."""
-    row = fetch_one(
-        "generation_begin",
-        {
-            "id": new_generation_id(),
-            "task_id": task_id,
-            "epoch": epoch,
-            "provider": provider,
-            "action_type": action_type,
-            "request": Jsonb(request, dumps=jsonsafe.dump),
-        },
-    )
-    return _owned(row, task_id, epoch)["id"]  # type: ignore[no-any-return]
-
-
-@retrying
-def finish_generation(
-    task_id: str, epoch: int, *, raw_response: dict[str, Any], contents: list[StoredBytes]
-) -> list[str]:
-    """Content rows and the generation's completion, in one statement. Answers the content ids in order."""
-    row = fetch_one(
-        "generation_finish",
-        {
-            "task_id": task_id,
-            "epoch": epoch,
-            "raw_response": Jsonb(raw_response, dumps=jsonsafe.dump),
-            "ids": [new_content_id() for _ in contents],
-            "hashes": [each.sha256 for each in contents],
-            "sizes": [each.size for each in contents],
-            "types": [each.media_type for each in contents],
-        },
-    )
-    return list(_owned(row, task_id, epoch)["content_ids"])
-
-
-@retrying
-def fail_generation(task_id: str, epoch: int, error: dict[str, Any]) -> None:
-    row = fetch_one("generation_fail", {"task_id": task_id, "epoch": epoch, "error": Jsonb(error, dumps=jsonsafe.dump)})
-    _owned(row, task_id, epoch)
+def store_bytes(data: bytes, media_type: str, folder: Path) -> StoredBytes:
+    """The same for bytes, by way of a file in the given folder, which its owner removes."""
+    file = folder / uuid4().hex
+    try:
+        with file.open("xb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+    except OSError as failed:
+        raise ContentStoreFailed(f"Cannot store the content: {failed.strerror}") from failed
+    return store_file(file, hashlib.sha256(data).hexdigest(), len(data), media_type)
 
 
 @retrying
 def get_content(content_id: str) -> Row:
+    """The row, with the tenant of the task that made it. Its bytes: `get_store()` by its sha256."""
     row = fetch_one("content", {"id": content_id})
     if row is None:
         raise ContentNotFound(content_id)
     return row
 
 
-def _owned(row: Row | None, task_id: str, epoch: int) -> Row:
-    if row is None:
-        raise LeaseLost(task_id, epoch)
-    return row
+def read_content(row: Row) -> bytes:
+    return b"".join(get_store().stream(row["sha256"]))
+
+
+@contextmanager
+def scratch_folder(task_id: str, epoch: int) -> Iterator[Path]:
+    """A folder for the unfinished files of one execution. It goes with it; what a killed one has left goes with the
+    next one, and after a day with anybody's."""
+    parent = get_settings().data_dir.absolute() / "tmp"
+    folder = parent / f"{task_id}.{epoch}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(parent, task_id, epoch)
+    except OSError as failed:
+        raise ContentStoreFailed(f"Cannot work in {parent}: {failed.strerror}") from failed
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(parent: Path, task_id: str, epoch: int) -> None:
+    for other in parent.iterdir():
+        task, _, number = other.name.partition(".")
+        if not number.isdigit():
+            continue
+        try:
+            old = time.time() - other.stat().st_mtime > _ABANDONED_SECONDS
+        except FileNotFoundError:
+            continue
+        if old or (task == task_id and int(number) < epoch):
+            shutil.rmtree(other, ignore_errors=True)

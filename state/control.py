@@ -4,6 +4,7 @@ from typing import Literal
 
 from state.bell import ring_control, ring_tasks
 from state.database import fetch_one, retrying
+from state.gates import wake
 from state.logs import log_transitions
 from state.tasks import Task, get_task, refuse
 
@@ -21,5 +22,6 @@ def cancel(task_id: str, *, force: bool = False) -> Task:
         ring_control()
     else:
         log_transitions([row])
+        wake(row["gates"])
     ring_tasks([task_id])
     return get_task(task_id)

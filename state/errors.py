@@ -19,6 +19,28 @@ class ContentNotFound(StateError):
         self.content_id = content_id
 
 
+class ContentStoreFailed(StateError):
+    """The content store cannot be reached, or has no room. No fault of the provider, and worth another attempt."""
+
+
+class GenerationNotFound(StateError):
+    def __init__(self, generation_id: str) -> None:
+        super().__init__(f"There is no generation {generation_id!r}.")
+        self.generation_id = generation_id
+
+
+class PromptNotFound(StateError):
+    def __init__(self, prompt_id: str) -> None:
+        super().__init__(f"There is no prompt {prompt_id!r}.")
+        self.prompt_id = prompt_id
+
+
+class GateNotFound(StateError):
+    def __init__(self, key: str) -> None:
+        super().__init__(f"There is no gate {key!r}.")
+        self.key = key
+
+
 class IllegalTransition(StateError):
     def __init__(self, task_id: str, verb: str, status: str) -> None:
         super().__init__(f"Task {task_id} is {status}: {verb} is not possible in this status.")

@@ -5,6 +5,7 @@ import re
 import uuid_utils
 
 _TASK_ID = re.compile(r"tq_[0-9a-f]{32}")
+_GENERATION_ID = re.compile(r"gn_[0-9a-f]{32}")
 _CONTENT_ID = re.compile(r"gc_[0-9a-f]{32}")
 
 
@@ -26,6 +27,10 @@ def new_content_id() -> str:
 
 def is_task_id(text: str) -> bool:
     return _TASK_ID.fullmatch(text) is not None
+
+
+def is_generation_id(text: str) -> bool:
+    return _GENERATION_ID.fullmatch(text) is not None
 
 
 def is_content_id(text: str) -> bool:

@@ -1,6 +1,7 @@
 """Configuration by environment, checked at start."""
 
 from functools import cache
+from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,13 @@ class Settings(BaseSettings):
         description="Postgres without a pooler, for LISTEN and migrations; unset: CALLBOARD_DATABASE_URL.",
     )
     data_dir: Path = Field(Path(".callboard"), description="Embedded database, contents, workspaces.")
+    contents_url: str | None = Field(
+        None, pattern="^s3://[^/]+(/.*)?$", description="s3://bucket/prefix for contents; unset: the data folder."
+    )
+    contents_endpoint: str | None = Field(
+        None, pattern="^https?://", description="The S3-compatible service of CALLBOARD_CONTENTS_URL; unset: AWS."
+    )
+    contents_region: str | None = Field(None, description="Its region; unset: as boto3 finds it (AWS_REGION, …).")
     host: str = Field(
         "127.0.0.1", description="Where the HTTP server listens; loopback only, as there are no API keys."
     )
@@ -44,6 +52,13 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+    @field_validator("contents_url")
+    @classmethod
+    def _s3_needs_its_client(cls, value: str | None) -> str | None:
+        if value is not None and find_spec("boto3") is None:
+            raise ValueError("needs boto3: install callboard[s3]")
+        return value
 
     @field_validator("pulse_seconds")
     @classmethod

@@ -9,8 +9,10 @@ import psycopg
 
 from state import catalog, jsonsafe
 from state.bell import ring_work
-from state.database import connection, fetch, retrying
+from state.catalog import ActorSpec
+from state.database import connection, fetch, fetch_one, retrying
 from state.errors import InvalidPayload
+from state.gates import Gate, target_gate, tenant_gate
 from state.ids import new_task_id
 from state.logs import log_transitions
 from state.tasks import Task, get_task
@@ -32,23 +34,41 @@ class NewTask:
     available_at: datetime | None = None
     max_age_seconds: float | None = None
     tenant: str | None = None
+    target: str | None = None
+    dedup_key: str | None = None
+    dedup_ttl_seconds: float = 24 * 3600.0
 
     def row(self) -> dict[str, Any]:
         """The row to insert; raises UnknownActor or InvalidPayload, and then nothing was written."""
         spec = catalog.get(self.actor)
         self._check()
+        payload = spec.validate(self.payload)
+        gates = self._gates(spec, payload)
         return {
             "id": new_task_id(),
             "actor": spec.name,
             "queue": self.queue or spec.queue,
             "priority": self.priority,
             "tenant": self.tenant,
-            "payload": spec.validate(self.payload),
+            "target": self.target,
+            "payload": payload,
             "max_attempts": self.max_attempts or spec.max_attempts,
             "delay_seconds": self.delay_seconds,
             "available_at": self.available_at.isoformat() if self.available_at else None,
             "max_age_seconds": self.max_age_seconds if self.max_age_seconds is not None else spec.max_age(),
+            "gates": [gate.key for gate in gates],
+            "gate_limits": [gate.limit for gate in gates],
+            "dedup_key": self.dedup_key,
+            "dedup_ttl_seconds": self.dedup_ttl_seconds,
         }
+
+    def _gates(self, spec: ActorSpec, payload: dict[str, Any]) -> list[Gate]:
+        gates = spec.gates_of(payload)
+        if self.tenant is not None:
+            gates.append(tenant_gate(self.tenant))
+        if self.target is not None:
+            gates.append(target_gate(self.tenant, self.target))
+        return sorted(gates, key=lambda gate: gate.key)
 
     def _check(self) -> None:
         def require(field: str, fine: bool, message: str) -> None:
@@ -57,7 +77,7 @@ class NewTask:
 
         require("priority", 0 <= self.priority <= 3, "must be 0 (first) to 3")
         require("max_attempts", self.max_attempts is None or 1 <= self.max_attempts <= 1000, "must be 1 to 1000")
-        for field in ("delay_seconds", "max_age_seconds"):
+        for field in ("delay_seconds", "max_age_seconds", "dedup_ttl_seconds"):
             value = getattr(self, field)
             require(field, value is None or 0 <= value <= _FAR, f"must be 0 to {_FAR:g} seconds")
         require(
@@ -70,7 +90,9 @@ class NewTask:
             self.delay_seconds is None or self.available_at is None,
             "give it or delay_seconds",
         )
-        for field in ("queue", "tenant"):
+        known = catalog.queues()
+        require("queue", self.queue is None or self.queue in known, f"no worker takes it; known: {', '.join(known)}")
+        for field in ("tenant", "target", "dedup_key"):
             value = getattr(self, field)
             require(
                 field,
@@ -86,27 +108,46 @@ def submit(actor: str, payload: Any, *, conn: psycopg.Connection[Any] | None = N
 
 def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> Task:
     row = new.row()
-    inserted = _insert([row], conn=conn)
-    # No row: an earlier try had committed before its connection was lost.
-    return Task.from_row(inserted[0]) if inserted else get_task(row["id"])
+    while True:
+        inserted = _insert([row], conn=conn)
+        if inserted:
+            return Task.from_row(inserted[0])
+        # The key is held; or an earlier try had committed before its connection was lost. It may also have been
+        # given free a moment ago: then it is ours now.
+        holder = row["id"] if new.dedup_key is None else _holder(row, conn=conn)
+        if holder is not None:
+            existing = get_task(holder, conn=conn)
+            if holder == row["id"] or not existing.finished:
+                existing.deduplicated = holder != row["id"]
+                return existing
 
 
 def submit_many(tasks: Iterable[NewTask], *, conn: psycopg.Connection[Any] | None = None) -> list[str]:
-    """Accepts many tasks, or none: they commit together. Answers their ids in order."""
-    rows = [task.row() for task in tasks]
-    if conn is None and len(rows) > CHUNK:
+    """Accepts many tasks, or none: they commit together. Answers their ids in order; with a dedup key that is held,
+    the id of its holder."""
+    tasks = list(tasks)
+    if conn is None and len(tasks) > 1:
         with connection() as own, own.transaction():
-            for chunk in _chunks(rows):
-                _insert(chunk, conn=own)
-        ring_work({row["queue"] for row in rows})
-    else:
-        for chunk in _chunks(rows):
-            _insert(chunk, conn=conn)
-    return [row["id"] for row in rows]
+            ids = submit_many(tasks, conn=own)
+        ring_work({task.queue or catalog.get(task.actor).queue for task in tasks})
+        return ids
+    rows = [task.row() for task in tasks if task.dedup_key is None]
+    for chunk in _chunks(rows):
+        _insert(chunk, conn=conn)
+    inserted = iter(rows)
+    return [
+        next(inserted)["id"] if task.dedup_key is None else submit_new(task, conn=conn).task_id for task in tasks
+    ]
 
 
 def _chunks(rows: Sequence[dict[str, Any]]) -> list[Sequence[dict[str, Any]]]:
     return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
+
+
+@retrying
+def _holder(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> str | None:
+    held = fetch_one("dedup_holder", {"tenant": row["tenant"], "actor": row["actor"], "key": row["dedup_key"]}, conn)
+    return held["task_id"] if held else None
 
 
 @retrying

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from state.bell import ring_tasks, ring_work
 from state.database import Row, connection, fetch, retrying
+from state.gates import wake
 from state.logs import log_transitions
 from state.statements import statement
 from state.workers import stopped
@@ -38,12 +39,14 @@ def sweep(dead_workers: Sequence[str] = ()) -> Swept:
         log_transitions(moved)
         ring_tasks(row["id"] for row in moved)
         ring_work({row["queue"] for row in moved if row["status"] == "queued"})
+        wake(gate for row in moved if row["status"] != "queued" or row in swept.lost for gate in row["gates"])
     if dead_workers and len(swept.lost) < BATCH:
         stopped(dead_workers)
     return swept
 
 
 @retrying
-def sweep_idempotency() -> None:
+def sweep_leftovers() -> None:
+    """Answers kept for repetition, dedup keys and gate results whose time is over."""
     with connection() as used:
-        used.execute(statement("sweep_idempotency"))
+        used.execute(statement("sweep_gate_history"))

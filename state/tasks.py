@@ -1,8 +1,10 @@
 """A task as everybody sees it, and the reads."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
+import psycopg
 from pydantic import BaseModel
 
 from state.database import Row, fetch, fetch_one, retrying
@@ -12,7 +14,13 @@ from state.transitions import FINISHED, Lane, Status
 DEFAULT_LIMIT = 100
 
 
-_NEVER_RAN: dict[str, Any] = {"error_history": [], "heartbeat_at": None, "lease_expires_at": None}
+_NEVER_RAN: dict[str, Any] = {
+    "error_history": [],
+    "heartbeat_at": None,
+    "lease_expires_at": None,
+    "workflow_id": None,
+    "waiting": None,
+}
 
 
 class Task(BaseModel):
@@ -41,6 +49,12 @@ class Task(BaseModel):
     lease_expires_at: datetime | None
     cancel_requested: str | None
     tenant: str | None
+    target: str | None
+    workflow_id: str | None
+    dedup_key: str | None
+    deduplicated: bool = False
+    gates: list[str]
+    waiting: dict[str, Any] | None
     usage: dict[str, Any]
     last_event: int
 
@@ -61,11 +75,17 @@ class Task(BaseModel):
 
 
 @retrying
-def get_task(task_id: str) -> Task:
-    row = fetch_one("task", {"id": task_id})
+def get_task(task_id: str, *, conn: psycopg.Connection[Any] | None = None) -> Task:
+    row = fetch_one("task", {"id": task_id}, conn)
     if row is None:
         raise TaskNotFound(task_id)
     return Task.from_row(row)
+
+
+@retrying
+def get_tasks_of_many(ids: Collection[str]) -> dict[str, Task]:
+    """Many tasks in one query; one that does not exist is missing in the answer."""
+    return {row["id"]: Task.from_row(row) for row in fetch("tasks_of_many", {"ids": list(ids)})}
 
 
 _FILTERS = ("status", "actor", "queue", "lane", "tenant", "error_type", "workflow_run_id")

@@ -1,13 +1,16 @@
 """A real Postgres for the session, migrated once; each test gets a clone of it."""
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 
+from state.bell import flush_bell, reset_bell
 from state.database import close_database
 from state.schema import migrate
 from state.settings import get_settings
@@ -17,29 +20,40 @@ from tests.support.workers import WorkerTree
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestPostgres]:
-    server = TestPostgres(tmp_path_factory.mktemp("postgres"))
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+def postgres() -> Iterator[TestPostgres]:
+    # Not in pytest's own folder: each start of pytest closes that to all others, and Postgres does not run as root.
+    with tempfile.TemporaryDirectory(prefix="callboard-tests-", ignore_cleanup_errors=True) as folder:
+        server = TestPostgres(Path(folder))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
-def configure(url: str, data_dir: Path, **more: str) -> None:
+@contextmanager
+def settings_for(url: str, data_dir: Path) -> Iterator[None]:
     """Points this process, and every process started from it, at a database."""
-    close_database()
-    os.environ.update({"CALLBOARD_DATABASE_URL": url, "CALLBOARD_DATA_DIR": str(data_dir), **more})
+    kept = dict(os.environ)
+    os.environ.update({"CALLBOARD_DATABASE_URL": url, "CALLBOARD_DATA_DIR": str(data_dir)})
     get_settings.cache_clear()
+    try:
+        yield
+    finally:
+        flush_bell()
+        reset_bell()
+        close_database()
+        os.environ.clear()
+        os.environ.update(kept)
+        get_settings.cache_clear()
 
 
 @pytest.fixture(scope="session")
 def template(postgres: TestPostgres, tmp_path_factory: pytest.TempPathFactory) -> str:
     name = "callboard_template"
     postgres.execute(f"CREATE DATABASE {name}")
-    configure(postgres.url(name), tmp_path_factory.mktemp("template"))
-    migrate()
-    close_database()
+    with settings_for(postgres.url(name), tmp_path_factory.mktemp("template")):
+        migrate()
     return name
 
 
@@ -48,15 +62,10 @@ def database_url(postgres: TestPostgres, template: str, tmp_path: Path) -> Itera
     """A fresh, migrated database; the settings of this process and its children name it."""
     name = f"test_{uuid4().hex[:12]}"
     postgres.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-    kept = dict(os.environ)
-    configure(postgres.url(name), tmp_path)
     try:
-        yield postgres.url(name)
+        with settings_for(postgres.url(name), tmp_path):
+            yield postgres.url(name)
     finally:
-        close_database()
-        os.environ.clear()
-        os.environ.update(kept)
-        get_settings.cache_clear()
         postgres.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 

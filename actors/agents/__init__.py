@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from actors.agents import text
+from actors.agents import text, writer
 from broker import Context
 
 
@@ -18,6 +18,7 @@ class Skill:
 
 _AGENTS: dict[str, dict[str, Skill]] = {
     "text": {"statistics": Skill(text.StatisticsInput, text.statistics)},
+    "writer": {"complete": Skill(writer.CompleteInput, writer.complete)},
 }
 
 

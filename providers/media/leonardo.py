@@ -74,6 +74,7 @@ class LeonardoProvider:
     name = "leonardo"
     limits = Limits(concurrency=3)
     poll_seconds = 3.0
+    can_find = False
     actions: Mapping[str, type[ActionParams]] = {
         "txt2img": Txt2ImgParams,
         "img2img": Img2ImgParams,

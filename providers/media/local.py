@@ -59,6 +59,7 @@ class LocalProvider:
     name = "local"
     limits = Limits(concurrency=8)
     poll_seconds = 0.0
+    can_find = True  # there is none to pay for twice
     actions: Mapping[str, type[PacedParams]] = {
         "txt2img": Txt2ImgParams,
         "img2img": Img2ImgParams,

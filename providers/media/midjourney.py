@@ -75,6 +75,7 @@ class MidjourneyProvider:
     name = "midjourney"
     limits = Limits(concurrency=1)
     poll_seconds = 3.0
+    can_find = True
     actions: Mapping[str, type[ActionParams]] = {
         "txt2img": ImagineParams,
         "img2img": Img2ImgParams,

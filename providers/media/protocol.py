@@ -84,6 +84,11 @@ class MediaProvider(Protocol):
     def poll_seconds(self) -> float:
         """The pause to make between two polls."""
 
+    @property
+    def can_find(self) -> bool:
+        """Whether None from `find` means that there is no such job. Where it does not, a submission whose answer
+        was lost with us stays in doubt."""
+
     def available(self) -> str | None:
         """None, or the names of the environment variables that are missing."""
 

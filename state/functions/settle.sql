@@ -1,7 +1,9 @@
 -- How executions ended: one statement and one commit for all that a process has finished since the last one.
 -- A row changes only for the worker that holds its epoch; what is not in the answer was not ours any more. The caller
 -- sends the outcomes in the order of their ids, so that all lock tasks in the same order.
-CREATE OR REPLACE FUNCTION callboard.settle(outcomes jsonb) RETURNS TABLE (id text, epoch integer, actor text, queue text, status text) LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION callboard.settle(outcomes jsonb) RETURNS TABLE (
+    id text, epoch integer, actor text, queue text, status text, gates text[]
+) LANGUAGE plpgsql
 -- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
 SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
@@ -24,9 +26,13 @@ BEGIN
                              OR callboard.now() + make_interval(secs => i.retry_seconds) < t.expires_at)
                         THEN 'scheduled'
                    ELSE 'dead'
-               END AS next
+               END AS next,
+               -- A probe tries for all the others: its failure costs it no attempt.
+               i.outcome = 'failed' AND EXISTS (
+                   SELECT FROM callboard.gates g
+                   WHERE g.key = ANY (t.gates) AND g.probe_task = t.id AND g.probe_epoch = i.epoch) AS failed_probe
         FROM input i, LATERAL (
-            SELECT t.id, t.cancel_requested, t.attempt, t.max_attempts, t.expires_at, t.worker_id, t.started_at
+            SELECT t.id, t.cancel_requested, t.attempt, t.max_attempts, t.expires_at, t.worker_id, t.started_at, t.gates
             FROM callboard.tasks t
             WHERE t.id = i.id AND t.epoch = i.epoch AND t.status = 'running'
             FOR NO KEY UPDATE
@@ -36,9 +42,8 @@ BEGIN
         SET status = m.next,
             result = CASE WHEN m.next = 'completed' THEN m.result END,
             error = CASE m.outcome WHEN 'failed' THEN m.error WHEN 'completed' THEN NULL ELSE t.error END,
-            attempt = CASE WHEN m.next = 'queued' THEN t.attempt - 1 ELSE t.attempt END,
+            attempt = CASE WHEN m.next = 'queued' OR m.failed_probe THEN t.attempt - 1 ELSE t.attempt END,
             lane = CASE WHEN m.outcome = 'failed' THEN 'retry' ELSE t.lane END,
-            rank = callboard.rank_now(),
             available_at = CASE WHEN m.next = 'scheduled'
                 THEN callboard.now() + make_interval(secs => m.retry_seconds) ELSE t.available_at END,
             finished_at = CASE WHEN m.next IN ('completed', 'canceled', 'dead') THEN callboard.now() END,
@@ -56,12 +61,22 @@ BEGIN
         FROM mine m
         WHERE t.id = m.id
         RETURNING t.id, t.epoch, t.actor, t.queue, t.status, t.attempt, t.last_event, t.available_at, t.updated_at,
-                  m.outcome, m.error, m.worker_id, m.started_at
+                  t.gates, m.attempt AS used, m.outcome, m.error, m.worker_id, m.started_at
     ), freed AS (
         DELETE FROM callboard.leases l USING moved m WHERE l.task_id = m.id
+    ), left_gates AS (
+        DELETE FROM callboard.slots s USING moved m WHERE m.gates <> '{}' AND s.task_id = m.id
+    ), judged AS (
+        -- Only what says something about the service counts for its breaker.
+        INSERT INTO callboard.gate_results (gate, task_id, epoch, failed, at)
+        SELECT g.key, m.id, m.epoch, m.outcome = 'failed', m.updated_at
+        FROM moved m, unnest(m.gates) AS k (key) JOIN callboard.gates g ON g.key = k.key
+        WHERE g.breaker_threshold IS NOT NULL
+          AND (m.outcome = 'completed'
+               OR m.outcome = 'failed' AND m.error ->> 'type' IN ('ServiceUnavailable', 'ServerError', 'NetworkTimeout'))
     ), ended AS (
         INSERT INTO callboard.attempts (task_id, epoch, attempt, worker_id, outcome, error, started_at, finished_at)
-        SELECT m.id, m.epoch, m.attempt + (m.status = 'queued')::integer, m.worker_id,
+        SELECT m.id, m.epoch, m.used, m.worker_id,
                CASE WHEN m.status IN ('canceled', 'paused') THEN m.status ELSE m.outcome END, m.error, m.started_at,
                m.updated_at
         FROM moved m
@@ -76,5 +91,5 @@ BEGIN
                m.updated_at
         FROM moved m
     )
-    SELECT m.id, m.epoch, m.actor, m.queue, m.status FROM moved m;
+    SELECT m.id, m.epoch, m.actor, m.queue, m.status, m.gates FROM moved m;
 END $$;

@@ -9,11 +9,13 @@ WITH mine AS MATERIALIZED (
     SET status = CASE WHEN m.status = 'running' THEN 'running' ELSE 'canceled' END,
         cancel_requested = CASE WHEN m.status = 'running' THEN %(request)s END,
         finished_at = CASE WHEN m.status <> 'running' THEN callboard.now() END,
+        waiting_gate = NULL,
+        waiting_reason = NULL,
         last_event = t.last_event + 1,
         updated_at = callboard.now()
     FROM mine m
     WHERE t.id = m.id
-    RETURNING t.id, t.epoch, t.actor, t.queue, t.last_event, m.status AS before, t.status
+    RETURNING t.id, t.epoch, t.actor, t.queue, t.gates, t.last_event, m.status AS before, t.status
 ), told AS (
     UPDATE callboard.leases l SET cancel_requested = %(request)s
     FROM asked a WHERE l.task_id = a.id AND a.status = 'running'
@@ -27,4 +29,4 @@ WITH mine AS MATERIALIZED (
            callboard.now()
     FROM asked a
 )
-SELECT a.id, a.epoch, a.actor, a.queue, a.before, a.status FROM asked a
+SELECT a.id, a.epoch, a.actor, a.queue, a.gates, a.before, a.status FROM asked a

@@ -7,12 +7,12 @@ WITH due AS MATERIALIZED (
     FOR NO KEY UPDATE SKIP LOCKED
 ), moved AS (
     UPDATE callboard.tasks t
-    SET status = 'queued', rank = callboard.rank_now(), last_event = last_event + 1, updated_at = callboard.now()
+    SET status = 'queued', rank = callboard.entry_rank(t.queue, t.lane, t.priority, t.tenant), last_event = last_event + 1, updated_at = callboard.now()
     FROM due WHERE t.id = due.id
-    RETURNING t.id, t.epoch, t.actor, t.queue, t.last_event
+    RETURNING t.id, t.epoch, t.actor, t.queue, t.gates, t.last_event
 ), logged AS (
     INSERT INTO callboard.events (task_id, n, kind, data, at)
     SELECT id, last_event, 'status', '{"from": "scheduled", "to": "queued", "reason": "due"}', callboard.now()
     FROM moved
 )
-SELECT id, epoch, actor, queue, 'scheduled' AS before, 'queued' AS status FROM moved
+SELECT id, epoch, actor, queue, gates, 'scheduled' AS before, 'queued' AS status FROM moved

@@ -23,7 +23,7 @@ WITH over AS MATERIALIZED (
     UPDATE callboard.tasks t
     SET status = mine.next,
         lane = 'retry',
-        rank = callboard.rank_now(),
+        rank = callboard.entry_rank(t.queue, 'retry', t.priority, t.tenant),
         error = jsonb_build_object(
             'type', 'WorkerLost', 'category', 'transient',
             'message', CASE WHEN mine.next = 'dead' AND t.attempt >= t.max_attempts
@@ -37,10 +37,12 @@ WITH over AS MATERIALIZED (
         updated_at = callboard.now()
     FROM mine
     WHERE t.id = mine.id
-    RETURNING t.id, t.epoch, t.actor, t.queue, t.status, t.attempt, t.last_event, t.error, mine.worker_id,
+    RETURNING t.id, t.epoch, t.actor, t.queue, t.status, t.attempt, t.last_event, t.error, t.gates, mine.worker_id,
               mine.started_at
 ), freed AS (
     DELETE FROM callboard.leases l USING moved m WHERE l.task_id = m.id
+), left_gates AS (
+    DELETE FROM callboard.slots s USING moved m WHERE m.gates <> '{}' AND s.task_id = m.id
 ), ended AS (
     INSERT INTO callboard.attempts (task_id, epoch, attempt, worker_id, outcome, error, started_at, finished_at)
     SELECT id, epoch, attempt, worker_id, 'lost', error, started_at, callboard.now() FROM moved
@@ -52,4 +54,4 @@ WITH over AS MATERIALIZED (
            callboard.now()
     FROM moved
 )
-SELECT id, epoch, actor, queue, worker_id, 'running' AS before, status FROM moved
+SELECT id, epoch, actor, queue, gates, worker_id, 'running' AS before, status FROM moved

@@ -18,7 +18,7 @@ class AnyPayload(BaseModel, extra="allow"):
 
 
 @pytest.fixture(autouse=True)
-def actors(monkeypatch: pytest.MonkeyPatch) -> None:
+def actors(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "_actors", {})
     for name, queue in (("quick", "one"), ("slow", "two")):
         catalog.enter(ActorSpec(name, queue, AnyPayload, 3, lambda: None, 60, STANDARD_POLICY, ""))
@@ -48,7 +48,7 @@ def take(desk: Connection) -> Callable[..., list[Claimed]]:
             short_actors=options.get("short_actors", []),
             retry_share=options.get("retry_share", 0.3),
         )
-        return claim(connection or desk, request)
+        return claim(connection or desk, request).tasks
 
     return take
 

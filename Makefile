@@ -1,0 +1,40 @@
+# make up: everything on this machine. make test: all tests. make check: lint, types, imports. make bench: how fast.
+.PHONY: up test check bench
+
+# The first of these that is new enough and can make a virtual environment.
+PYTHONS := python3 python3.13 python3.12 python3.11 python3.14
+CAN_DO := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
+INSTALLED := .venv/.installed
+
+up: $(INSTALLED)
+	@.venv/bin/callboard up
+
+test: $(INSTALLED)
+	.venv/bin/pytest
+
+check: $(INSTALLED)
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+bench: $(INSTALLED)
+	.venv/bin/python -m tests.bench
+
+$(INSTALLED): requirements.txt pyproject.toml
+	@if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then \
+	    found=; \
+	    for python in $(PYTHONS); do \
+	        if $$python -c "$(CAN_DO)" 2>/dev/null; then found=$$python; break; fi; \
+	    done; \
+	    if [ -z "$$found" ]; then \
+	        echo "Callboard needs Python 3.11 or newer with venv (Debian, Ubuntu: apt install python3-venv)." >&2; \
+	        exit 1; \
+	    fi; \
+	    echo "Creating .venv with $$($$found --version)"; \
+	    $$found -m venv --clear .venv; \
+	fi
+	@echo "Installing into .venv"
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,43 @@
+"""Embeddings: texts in, a vector for each out."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from actors.language import chosen, gate_of
+from broker import Context, task
+from providers.embedding import registry
+from providers.embedding.protocol import DIMENSIONS
+
+
+class EmbeddingRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    texts: list[Annotated[str, Field(min_length=1, max_length=100_000)]] = Field(min_length=1, max_length=100)
+    dimensions: int = Field(DIMENSIONS, ge=1, le=4096)
+    provider: str | None = Field(None, description="Unset: openrouter when it has its key, else local.")
+
+    @model_validator(mode="after")
+    def _the_provider_is_there(self) -> "EmbeddingRequest":
+        self.provider = chosen(self.provider, registry.get)
+        return self
+
+
+class Vectors(BaseModel):
+    vectors: list[list[float]]
+    provider: str
+    model: str
+
+
+def provider_gate(request: EmbeddingRequest) -> list[tuple[str, int | None]]:
+    return gate_of(request.provider)
+
+
+@task(queue="language", max_attempts=4, time_limit=300)
+def embedding(ctx: Context, request: EmbeddingRequest) -> Vectors:
+    """Embeds texts."""
+    provider = chosen(request.provider, registry.get)
+    ctx.progress(None, f"Asking {provider}")
+    embedded = registry.get(provider).embed(request.texts, request.dimensions)
+    ctx.use(tokens=embedded.tokens)
+    return Vectors(vectors=embedded.vectors, provider=provider, model=embedded.model)

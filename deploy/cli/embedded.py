@@ -1,0 +1,37 @@
+"""The embedded Postgres while `callboard up` runs: seen to be alive, and started again when it is not."""
+
+import time
+from pathlib import Path
+
+import psutil
+
+from state.database import close_database, get_database
+
+_WAIT = 2.0  # seconds between two tries: what is left of the old server needs a moment to end
+
+
+class EmbeddedServer:
+    def __init__(self, data_dir: Path) -> None:
+        self.folder = data_dir / "postgres"
+        self._next_try = 0.0
+
+    @property
+    def alive(self) -> bool:
+        try:
+            pid = int((self.folder / "postmaster.pid").read_text().split("\n", 1)[0])
+            process = psutil.Process(pid)
+            return process.name() == "postgres" and process.status() != psutil.STATUS_ZOMBIE
+        except (OSError, ValueError, psutil.NoSuchProcess):
+            return False
+
+    def tend(self) -> str | None:
+        """Starts the server again when it has died; says so when there is something to say."""
+        if self.alive or time.monotonic() < self._next_try:
+            return None
+        self._next_try = time.monotonic() + _WAIT
+        try:
+            close_database()
+            get_database().connect("up").close()
+        except Exception as failure:  # whatever pg_ctl, the server or the driver make of it
+            return f"was gone, and does not start yet ({failure})"
+        return "was gone, and has been started again"

@@ -1,0 +1,86 @@
+"""The state store, opened for one command. What can go wrong with it becomes one line and an exit code."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from deploy.cli.exits import BAD_INPUT, NO_DATABASE, NOT_FOUND, NOT_POSSIBLE, Failure
+
+if TYPE_CHECKING:
+    from state.settings import Settings
+
+_REMEDY = "Is it running? `make up` starts everything; CALLBOARD_DATABASE_URL says where the database is."
+
+
+@contextmanager
+def open_store(*, current_schema: bool = True) -> Iterator[None]:
+    """Within it, verbs of `state` can be used. `current_schema` False: for the command that makes it current."""
+    import psycopg
+
+    from state import errors
+    from state.bell import flush_bell
+    from state.database import close_database
+
+    try:
+        _open(current_schema)
+        yield
+    except (errors.TaskNotFound, errors.UnknownActor) as missing:
+        raise Failure(NOT_FOUND, str(missing)) from missing
+    except errors.InvalidPayload as refused:
+        raise Failure(BAD_INPUT, str(refused)) from refused
+    except errors.IllegalTransition as refused:
+        raise Failure(NOT_POSSIBLE, str(refused)) from refused
+    except errors.NotReady as reason:
+        raise Failure(NO_DATABASE, str(reason)) from reason
+    except psycopg.OperationalError as lost:
+        raise Failure(NO_DATABASE, f"The database cannot be reached: {_one_line(lost)}. {_REMEDY}") from lost
+    finally:
+        flush_bell()  # while there are connections: hints sent later would open the database again
+        close_database()
+
+
+def _open(current_schema: bool) -> None:
+    import psycopg
+
+    from state.database import get_database
+    from state.schema import require_current_schema
+
+    settings = read_settings()
+    _configure_logs(settings.log_level)
+    folder = settings.data_dir / "postgres"
+    if current_schema and settings.database_url is None and not (folder / "PG_VERSION").exists():
+        raise Failure(
+            NO_DATABASE,
+            f"There is no database in {folder} yet. Run `callboard migrate` or `make up`, "
+            "or set CALLBOARD_DATABASE_URL.",
+        )
+    try:
+        get_database().connect("command", direct=not current_schema).close()
+    except psycopg.ProgrammingError as wrong:
+        raise Failure(BAD_INPUT, f"CALLBOARD_DATABASE_URL is not a Postgres address: {_one_line(wrong)}") from wrong
+    if current_schema:
+        require_current_schema()
+
+
+def read_settings() -> "Settings":
+    from state.settings import SettingsError, get_settings
+
+    try:
+        return get_settings()
+    except SettingsError as wrong:
+        raise Failure(BAD_INPUT, str(wrong)) from None
+
+
+def _configure_logs(level: str) -> None:
+    """Commands say in words what they did; the log of it is for whoever asks."""
+    import structlog
+
+    from state import logs
+
+    logs.configure_logs()
+    if level != "debug":
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("critical"))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")

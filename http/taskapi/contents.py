@@ -1,0 +1,75 @@
+"""GET /contents/{id}: what actors have made, with its type, whole or a range of it."""
+
+import re
+from collections.abc import Iterator
+from mimetypes import guess_extension
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from state.contents import get_content
+from state.contentstore import get_store
+from state.errors import ContentNotFound
+from state.logs import log
+from taskapi.problems import Problem
+from taskapi.requests import content_id_of
+from taskapi.threads import call
+
+_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))")
+
+
+async def get_contents(request: Request) -> Response:
+    content = await call(request, get_content, content_id_of(request))
+    etag = f'"{content["sha256"]}"'
+    name = content["id"] + (guess_extension(content["media_type"]) or "")
+    headers = {
+        "ETag": etag,
+        "Cache-Control": "private, max-age=31536000, immutable",  # the bytes of an id never change
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": f'inline; filename="{name}"',
+        # A provider may have sent a page with scripts: it must not run with our origin's rights.
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        "X-Content-Type-Options": "nosniff",
+    }
+    if _is_known(request.headers.get("if-none-match", ""), etag):
+        return Response(status_code=304, headers=headers)
+    status, start, length = 200, 0, content["size"]
+    part = _asked_part(request, etag, content["size"])
+    if part is not None:
+        status, start, length = 206, *part
+        headers["Content-Range"] = f"bytes {start}-{start + length - 1}/{content['size']}"
+    headers["Content-Length"] = str(length)
+    if request.method == "HEAD":
+        return Response(None, status, headers, content["media_type"])
+    chunks = await call(request, _open, content["id"], content["sha256"], start, length)
+    return StreamingResponse(chunks, status, headers, content["media_type"])
+
+
+def _open(content_id: str, sha256: str, start: int, length: int) -> Iterator[bytes]:
+    try:
+        return get_store().stream(sha256, start, length)
+    except ContentNotFound:
+        log.error("content without its bytes", content_id=content_id, sha256=sha256)
+        raise Problem("content-bytes-missing", f"The bytes of {content_id} are not in the content store.") from None
+
+
+def _is_known(if_none_match: str, etag: str) -> bool:
+    known = [each.strip().removeprefix("W/") for each in if_none_match.split(",")]
+    return etag in known or "*" in known
+
+
+def _asked_part(request: Request, etag: str, size: int) -> tuple[int, int] | None:
+    """Start and length of a single range; None: all of it, which is also the answer to a Range header that makes no
+    sense or asks for several."""
+    match = _RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
+    if match is None or request.headers.get("if-range", etag) != etag:
+        return None
+    first, last, tail = match.groups()
+    start = max(size - int(tail), 0) if tail else int(first)
+    end = min(int(last) + 1, size) if last else size
+    if last and int(last) < int(first):
+        return None
+    if start >= size:
+        message = f"The content has {size} bytes."
+        raise Problem("range-not-satisfiable", message, headers={"Content-Range": f"bytes */{size}"})
+    return start, end - start

@@ -1,0 +1,70 @@
+"""/health for people and monitors, /livez and /readyz for whoever restarts and routes."""
+
+import time
+from datetime import UTC, datetime
+
+import psycopg
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from state.errors import NotReady
+from state.logs import log
+from state.schema import require_current_schema
+from state.vitals import Vitals, get_vitals
+from taskapi.views import ConsumptionHealth, DatabaseHealth, Health, HealthComponents, Sign, WorkersHealth, answer
+
+_STALLED_SECONDS = 60.0
+
+
+async def get_health(_: Request) -> Response:
+    health = await run_in_threadpool(_examine)
+    return answer(health, 503 if health.status == "unhealthy" else 200, {"Cache-Control": "no-store"})
+
+
+async def get_livez(_: Request) -> Response:
+    return answer(Sign(status="alive"))
+
+
+async def get_readyz(_: Request) -> Response:
+    await run_in_threadpool(require_current_schema)
+    return answer(Sign(status="ready"))
+
+
+def _examine() -> Health:
+    began = time.perf_counter()
+    try:
+        vitals = get_vitals()
+    except (psycopg.Error, NotReady) as failure:
+        log.warning("unhealthy", error=str(failure).strip())
+        return _health(
+            "unhealthy",
+            DatabaseHealth(status="down", latency_ms=None),
+            WorkersHealth(status="unknown", alive=None, seconds_since_seen=None),
+            ConsumptionHealth(status="unknown", running=None, oldest_queued_seconds=None, last_started_seconds=None),
+        )
+    database = DatabaseHealth(status="ok", latency_ms=round((time.perf_counter() - began) * 1000, 3))
+    workers = WorkersHealth(
+        status="ok" if vitals.workers else "none", alive=vitals.workers, seconds_since_seen=vitals.silent_seconds
+    )
+    consumption = _consumption(vitals)
+    well = vitals.workers > 0 and consumption.status != "stalled"
+    return _health("healthy" if well else "degraded", database, workers, consumption)
+
+
+def _consumption(vitals: Vitals) -> ConsumptionHealth:
+    """A long queue is no fault as long as somebody works on it; an old one that nobody touches is."""
+    lately = vitals.last_started_seconds is not None and vitals.last_started_seconds < _STALLED_SECONDS
+    waits = vitals.oldest_queued_seconds is not None and vitals.oldest_queued_seconds >= _STALLED_SECONDS
+    moving = vitals.running > 0 or lately
+    return ConsumptionHealth(
+        status="moving" if moving else "stalled" if waits else "idle",
+        running=vitals.running,
+        oldest_queued_seconds=vitals.oldest_queued_seconds,
+        last_started_seconds=vitals.last_started_seconds,
+    )
+
+
+def _health(status: str, database: DatabaseHealth, workers: WorkersHealth, consumption: ConsumptionHealth) -> Health:
+    components = HealthComponents(database=database, workers=workers, circuit_breakers={}, consumption=consumption)
+    return Health.model_validate({"status": status, "components": components, "timestamp": datetime.now(UTC)})

@@ -1,0 +1,39 @@
+"""GET / says what this is, until the console takes its place; GET /openapi.json says the rest."""
+
+from functools import cache
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from taskapi.openapi import document
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Callboard</title>
+<style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 3rem auto; padding: 0 1rem }
+pre { background: #f4f4f4; padding: 1rem; overflow-x: auto }</style>
+<h1>Callboard</h1>
+<p>Long, expensive work that is never lost and can always be watched: you submit a task, a worker runs it, and its
+history is here for everyone, live.</p>
+<pre>curl -X POST {base}api/v1/tasks -d \\
+  '{{"actor": "media_generation", "payload": {{"prompt": "a lighthouse in a storm"}}}}'
+curl -N {base}api/v1/tasks/<em>task_id</em>/stream</pre>
+<p><a href="/api/v1/tasks">tasks</a> · <a href="/api/v1/actors">actors</a> · <a href="/api/v1/workers">workers</a> ·
+<a href="/health">health</a> · <a href="/openapi.json">OpenAPI</a></p>
+</html>
+"""
+
+
+async def get_home(request: Request) -> Response:
+    return HTMLResponse(_PAGE.format(base=request.base_url))
+
+
+async def get_openapi(_: Request) -> Response:
+    return JSONResponse(_openapi())
+
+
+@cache
+def _openapi() -> dict[str, Any]:
+    return document()

@@ -1,0 +1,36 @@
+"""Server-sent events as text. Data is JSON in one line, so nothing in it can end an event early."""
+
+from dataclasses import dataclass
+
+from state.events import Event
+from state.tasks import Task
+from state.transitions import FINISHED
+from taskapi.views import EventView, TaskView
+
+RETRY = b"retry: 2000\n\n"
+KEEP_ALIVE = b": keep-alive\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    n: int
+    text: bytes
+    finishes: bool | None  # does it move the task to a finished status, or out of one? None: it moves nothing
+
+
+def line_of(event: Event) -> Line:
+    finishes = event.data.get("to") in FINISHED if event.kind == "status" else None
+    return Line(event.n, _encode(event.n, event.kind, EventView.of(event).model_dump_json()), finishes)
+
+
+def snapshot_line(task: Task) -> bytes:
+    return _encode(task.last_event, "snapshot", TaskView.of(task).model_dump_json())
+
+
+def done_line(task: Task) -> bytes:
+    return _encode(task.last_event, "done", TaskView.of(task).model_dump_json())
+
+
+def _encode(n: int, kind: str, data: str) -> bytes:
+    name = "".join(kind.splitlines())  # an actor chooses its kinds
+    return f"id: {n}\nevent: {name}\ndata: {data}\n\n".encode()

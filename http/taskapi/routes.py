@@ -1,0 +1,169 @@
+"""Every operation: where it is, who answers, what goes in and what comes out. OpenAPI is made from the same list."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from taskapi import contents, directory, health, stream, submission, tasks
+from taskapi.requests import CancelBody, EventQuery, NewTaskBody, StreamQuery, SummarizeBody, TaskQuery
+from taskapi.views import (
+    PREFIX,
+    AcceptedTask,
+    ActorView,
+    AttemptView,
+    EventView,
+    Health,
+    Page,
+    Sign,
+    TaskView,
+    WorkerView,
+)
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Operation:
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    answers: dict[int, type[BaseModel] | str | None]  # a model, or a media type, or nothing
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] | None = None
+    headers: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    also: tuple[str, ...] = field(default=())  # older names of the same thing
+
+
+_SUBMIT_PROBLEMS = (
+    "empty-body",
+    "invalid-encoding",
+    "invalid-json",
+    "unknown-actor",
+    "idempotency-pending",
+    "body-too-large",
+    "invalid-input",
+    "invalid-parameter",
+    "idempotency-conflict",
+)
+
+OPERATIONS = [
+    Operation(
+        "POST",
+        f"{PREFIX}/tasks",
+        submission.post_task,
+        "Submit a task",
+        {202: AcceptedTask},
+        body=NewTaskBody,
+        headers=("Idempotency-Key",),
+        problems=_SUBMIT_PROBLEMS,
+        also=("/api/task",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/tasks",
+        tasks.get_tasks,
+        "List tasks, newest first",
+        {200: Page[TaskView]},
+        query=TaskQuery,
+        problems=("invalid-parameter",),
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/tasks/summarize",
+        submission.post_summarize,
+        "Submit a text to summarize",
+        {202: AcceptedTask},
+        body=SummarizeBody,
+        headers=("Idempotency-Key",),
+        problems=_SUBMIT_PROBLEMS,
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/tasks/{{task_id}}",
+        tasks.get_one,
+        "Show a task",
+        {200: TaskView},
+        problems=("task-not-found",),
+        also=("/api/task/{task_id}",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/tasks/{{task_id}}/attempts",
+        tasks.get_attempts_of,
+        "List a task's executions",
+        {200: Page[AttemptView]},
+        problems=("task-not-found",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/tasks/{{task_id}}/events",
+        tasks.get_events_of,
+        "List the lines of a task's history",
+        {200: Page[EventView]},
+        query=EventQuery,
+        problems=("task-not-found", "invalid-parameter"),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/tasks/{{task_id}}/stream",
+        stream.get_stream,
+        "Follow a task: a snapshot, then its history as it is written, then `done`; 204 after that",
+        {200: "text/event-stream", 204: None},
+        query=StreamQuery,
+        headers=("Last-Event-ID",),
+        problems=("task-not-found", "invalid-parameter"),
+        also=("/api/task/{task_id}/stream",),
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/tasks/{{task_id}}/cancel",
+        tasks.post_cancel,
+        "Cancel a task: 200 when it is canceled, 202 when its worker must stop first",
+        {200: TaskView, 202: TaskView},
+        body=CancelBody,
+        problems=("task-not-found", "illegal-transition", "invalid-input"),
+    ),
+    Operation("GET", f"{PREFIX}/actors", directory.get_actors, "List the kinds of work", {200: Page[ActorView]}),
+    Operation("GET", f"{PREFIX}/workers", directory.get_workers, "List the workers", {200: Page[WorkerView]}),
+    Operation(
+        "GET",
+        f"{PREFIX}/contents/{{content_id}}",
+        contents.get_contents,
+        "Download what an actor made",
+        {200: "application/octet-stream", 206: "application/octet-stream", 304: None},
+        headers=("Range", "If-None-Match"),
+        problems=("content-not-found", "content-bytes-missing", "range-not-satisfiable"),
+    ),
+    Operation("GET", "/health", health.get_health, "How everything is", {200: Health, 503: Health}),
+    Operation("GET", "/livez", health.get_livez, "Is this process alive?", {200: Sign}),
+    Operation(
+        "GET",
+        "/readyz",
+        health.get_readyz,
+        "Can this process serve: database and migrations",
+        {200: Sign},
+        problems=("not-ready",),
+    ),
+]
+
+
+def routes() -> list[Route]:
+    """One route for each path, so that a refused method is told of all that are possible."""
+    handlers: dict[str, dict[str, Handler]] = {}
+    for operation in OPERATIONS:
+        for path in (operation.path, *operation.also):
+            handlers.setdefault(path, {})[operation.method] = operation.handler
+    return [Route(path, _by_method(methods), methods=list(methods)) for path, methods in handlers.items()]
+
+
+def _by_method(handlers: dict[str, Handler]) -> Handler:
+    async def dispatch(request: Request) -> Response:
+        return await handlers["GET" if request.method == "HEAD" else request.method](request)
+
+    return dispatch

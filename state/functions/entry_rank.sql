@@ -1,0 +1,24 @@
+-- The place of a task among those of the same queue, lane and priority, taken when it enters the queue: fair queueing
+-- among tenants. Each tenant's tasks go into rounds, one into each; a tenant with nothing queued joins the current
+-- round, before those that stand in it as followers (odd numbers). Read without locks: two that enter at the same
+-- moment may share a round, which harms nobody. The rounds start at the clock, so what is put back comes first.
+CREATE OR REPLACE FUNCTION callboard.entry_rank(its_queue text, its_lane text, its_priority smallint, its_tenant text)
+RETURNS bigint LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    last bigint;
+    head bigint;
+BEGIN
+    SELECT t.rank INTO last FROM callboard.tasks t
+    WHERE t.status = 'queued' AND t.queue = its_queue AND t.lane = its_lane AND t.priority = its_priority
+      AND coalesce(t.tenant, '') = coalesce(its_tenant, '')
+    ORDER BY t.rank DESC LIMIT 1;
+    IF last IS NOT NULL THEN
+        RETURN (last / 2 + 1) * 2 + 1;
+    END IF;
+    SELECT t.rank INTO head FROM callboard.tasks t
+    WHERE t.status = 'queued' AND t.queue = its_queue AND t.lane = its_lane AND t.priority = its_priority
+    ORDER BY t.rank LIMIT 1;
+    RETURN coalesce(head / 2, (extract(epoch FROM callboard.now()) * 1000000)::bigint) * 2;
+END $$;

@@ -1,0 +1,2 @@
+SELECT task_id FROM callboard.dedup
+WHERE tenant = coalesce(%(tenant)s, '') AND actor = %(actor)s AND key = %(key)s

@@ -1,0 +1,28 @@
+-- Is there work, does anybody do it? The first in line of each queue, lane and priority is found by jumping from one
+-- to the next in the claim's index, so a million queued tasks cost no more than a few.
+WITH RECURSIVE heads AS (
+    (SELECT queue, lane, priority, available_at FROM callboard.tasks WHERE status = 'queued'
+     ORDER BY queue, lane, priority, rank LIMIT 1)
+    UNION ALL
+    SELECT n.queue, n.lane, n.priority, n.available_at
+    FROM heads h, LATERAL (
+        SELECT t.queue, t.lane, t.priority, t.available_at FROM callboard.tasks t
+        WHERE t.status = 'queued' AND (t.queue, t.lane, t.priority) > (h.queue, h.lane, h.priority)
+        ORDER BY t.queue, t.lane, t.priority, t.rank LIMIT 1
+    ) n
+), running AS (
+    SELECT count(*) AS tasks, max(started_at) AS started_at FROM callboard.leases WHERE expires_at > callboard.now()
+), newest AS (
+    SELECT max(n.started_at) AS started_at
+    FROM (SELECT started_at FROM callboard.tasks ORDER BY id DESC LIMIT 100) n
+), alive AS (
+    SELECT count(*) AS workers, extract(epoch FROM callboard.now() - max(seen_at))::double precision AS silent_seconds
+    FROM callboard.workers
+    WHERE stopped_at IS NULL AND seen_at > callboard.now() - make_interval(secs => %(lease_seconds)s)
+)
+SELECT a.workers, a.silent_seconds, r.tasks AS running,
+       (SELECT extract(epoch FROM callboard.now() - min(available_at))::double precision FROM heads)
+           AS oldest_queued_seconds,
+       extract(epoch FROM callboard.now() - greatest(r.started_at, n.started_at))::double precision
+           AS last_started_seconds
+FROM alive a, running r, newest n

@@ -1,0 +1,1 @@
+SELECT id, queue FROM callboard.wake(%(gates)s)

@@ -1,0 +1,153 @@
+"""Media from every provider: what it served is what we keep."""
+
+import hashlib
+
+import pytest
+
+from actors.media import MediaRequest, provider_gate
+from state import get_events, get_task, list_tasks, submit
+from state.contents import get_content
+from state.contentstore import get_store
+from state.errors import GenerationNotFound, InvalidPayload, PromptNotFound
+from state.generations import get_generation
+from state.prompts import get_prompt, put_prompt
+from tests.actors.following import ended, stored_bytes
+from tests.providers.servers.jobs import picture
+
+QUICK = {"steps": 2, "step_seconds": 0, "width": 32, "height": 32}
+
+
+def media(provider="local", prompt="a cat", **more):
+    return {"provider": provider, "prompt": prompt, **({"params": QUICK} if provider == "local" else {}), **more}
+
+
+def submit_media(tenant=None, max_attempts=None, delay_seconds=None, **request):
+    options = {"tenant": tenant, "max_attempts": max_attempts, "delay_seconds": delay_seconds}
+    return submit("media_generation", media(**request), **options).task_id
+
+
+def test_the_bytes_of_every_provider(start, trusted, leonardo_server, midjourney_server, nothing_partial):
+    start(threads=8)
+    leonardo = submit_media(provider="leonardo", params={"count": 3}, workflow_run_id="run-7")
+    midjourney = submit_media(provider="midjourney")
+    local = submit_media()
+    task = ended(leonardo)
+    [job] = leonardo_server.jobs.all()
+    assert stored_bytes(task) == [picture(job.id, number) for number in range(3)]
+    assert task.result["urls"] == [f"/api/v1/contents/{each}" for each in task.result["content_ids"]]
+    assert [each.task_id for each in list_tasks(workflow_run_id="run-7")] == [leonardo]
+    task = ended(midjourney)
+    [job] = midjourney_server.jobs.all()
+    assert stored_bytes(task) == [picture(job.id, 0)]
+    told = [event.data for event in get_events(midjourney) if event.kind == "progress"]
+    assert all(each["elapsed_ms"] >= 0 and each["message"] for each in told)
+    [drawn] = stored_bytes(ended(local))
+    assert drawn.startswith(b"\x89PNG")
+    nothing_partial()
+    again = ended(submit_media())
+    assert stored_bytes(again) == [drawn]
+    assert again.result["content_ids"] != get_task(local).result["content_ids"]
+
+
+def test_the_generation_keeps_request_answer_and_contents(start, trusted, midjourney_server):
+    start()
+    task = ended(submit_media(provider="midjourney", tenant="acme"))
+    row = get_generation(task.result["metadata_id"])
+    assert (row["status"], row["task_status"], row["tenant"]) == ("completed", "completed", "acme")
+    assert (row["provider"], row["action_type"], row["prompt"], row["error"]) == (
+        "midjourney",
+        "txt2img",
+        "a cat",
+        None,
+    )
+    assert row["raw_response"]["status"] == "SUCCESS"
+    [content] = row["contents"]
+    stored = get_content(content["content_id"])
+    assert (stored["tenant"], stored["media_type"]) == ("acme", "image/png")
+    path = get_store().path(stored["sha256"])
+    assert path is not None
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == content["sha256"]
+    with pytest.raises(GenerationNotFound):
+        get_generation("gn_" + "0" * 32)
+
+
+def test_sources_come_from_our_store_from_a_url_or_with_the_payload(
+    start, trusted, leonardo_server, midjourney_server, image
+):
+    start()
+    first = ended(submit_media(provider="leonardo"))
+    [drawn] = stored_bytes(first)
+    [content_id] = first.result["content_ids"]
+    [job] = leonardo_server.jobs.all()
+    url = f"{leonardo_server.origin}/images/{job.id}/0.png"
+    by_id = submit_media(provider="leonardo", action_type="img2img", source_data={"content_id": content_id})
+    ended(by_id)
+    by_url = submit_media(provider="leonardo", action_type="upscale", source_data={"url": url})
+    ended(by_url)
+    assert list(leonardo_server.uploads.values()) == [drawn, drawn]
+    describe = submit_media(provider="midjourney", prompt=None, action_type="describe", source_data={"url": url})
+    task = ended(describe)
+    assert stored_bytes(task)[0].decode() == "1️⃣ A cat --ar 5:4"
+    assert get_content(task.result["content_ids"][0])["media_type"] == "text/plain; charset=utf-8"
+    enlarged = submit_media(action_type="upscale", prompt=None, source_data={"content_id": content_id}, params={})
+    assert ended(enlarged).status == "completed"
+    # Text is no image, and what belongs to another tenant does not exist.
+    wrong = submit_media(action_type="img2img", source_data={"content_id": task.result["content_ids"][0]})
+    foreign = submit_media(action_type="img2img", source_data={"content_id": content_id}, tenant="other")
+    for task_id, reason in ((wrong, "not an image"), (foreign, "There is no content")):
+        dead = ended(task_id)
+        assert (dead.status, dead.error["type"]) == ("dead", "InvalidInput")
+        assert reason in dead.error["message"]
+
+
+def test_a_stored_prompt(start, database_url):
+    put_prompt("cat", "a cat")
+    put_prompt("cat", "a cat of acme", tenant="acme")
+    assert get_prompt("cat")["text"] == "a cat"
+    with pytest.raises(PromptNotFound):
+        get_prompt("cat", tenant="other")
+    with pytest.raises(InvalidPayload, match="text"):
+        put_prompt("cat", " ")
+    start()
+    own = submit_media(prompt=None, prompt_id="cat")
+    acme = submit_media(prompt=None, prompt_id="cat", tenant="acme")
+    missing = submit_media(prompt=None, prompt_id="dog")
+    written = submit_media()
+    assert stored_bytes(ended(own)) == stored_bytes(ended(written)) != stored_bytes(ended(acme))
+    assert get_generation(get_task(acme).result["metadata_id"])["prompt"] == "a cat of acme"
+    dead = ended(missing)
+    assert (dead.status, dead.error["type"]) == ("dead", "InvalidInput")
+    assert "There is no prompt 'dog'" in dead.error["message"]
+
+
+def test_what_cannot_be_done_is_refused_at_submit(database_url):
+    refusals = {
+        "set LEONARDO_API_KEY": media("leonardo"),
+        "set MIDJOURNEY_BASE_URL": media("midjourney"),
+        "no action 'dance'": media(action_type="dance"),
+        "needs a prompt": media(prompt=None),
+        "not both": media(prompt_id="cat"),
+        "needs source_data": media(action_type="upscale", params={}),
+        "source_data needs": media(action_type="upscale", params={}, source_data={}),
+        "width": media(params={"width": 1}),
+        "known are": media("dalle"),
+    }
+    for reason, request in refusals.items():
+        with pytest.raises(InvalidPayload, match=reason):
+            submit("media_generation", request)
+    assert list_tasks() == []
+
+
+def test_outputs_from_hosts_that_nobody_trusts_are_not_fetched(start, midjourney_server, nothing_partial):
+    start()
+    dead = ended(submit_media(provider="midjourney"))
+    assert (dead.status, dead.error["type"], dead.error["category"]) == ("dead", "PermissionDenied", "permanent")
+    assert "https" in dead.error["message"]
+    source = ended(submit_media(action_type="img2img", source_data={"url": f"{midjourney_server.origin}/x.png"}))
+    assert (source.status, source.error["type"]) == ("dead", "PermissionDenied")
+    nothing_partial()
+
+
+def test_the_gate_is_the_providers_limit(leonardo_server, midjourney_server):
+    gates = [provider_gate(MediaRequest(**media(name))) for name in ("leonardo", "midjourney", "local")]
+    assert gates == [[("provider:leonardo", 3)], [("provider:midjourney", 1)], [("provider:local", 8)]]

@@ -1,0 +1,198 @@
+"""A paid-for job is not asked for twice, whatever dies and whenever."""
+
+import signal
+import threading
+import time
+
+import psycopg
+import pytest
+
+from state import cancel, get_attempts, get_task
+from state.generations import get_generation
+from tests.actors.following import ended, rested, stored_bytes
+from tests.actors.test_media import submit_media
+from tests.providers.servers.jobs import picture
+from tests.support.eventually import eventually
+
+
+def call_before(monkeypatch, owner, name, act, when=lambda *_: True):
+    """The first call of the owner's method that fits is preceded by the act."""
+    method = getattr(owner, name)
+    done = []
+
+    def wrapper(*args, **kwargs):
+        if not done and when(*args):
+            done.append(True)
+            act()
+        return method(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, wrapper)
+
+
+def accepting(server, monkeypatch, act):
+    """The act happens when the server has accepted a job and has not answered yet."""
+    started = server.jobs.start
+
+    def wrapper(kind, body):
+        job = started(kind, body)
+        monkeypatch.setattr(server.jobs, "start", started)
+        act()
+        return job
+
+    monkeypatch.setattr(server.jobs, "start", wrapper)
+
+
+def outcome(task_id):
+    return [(each["outcome"], (each["error"] or {}).get("type")) for each in get_attempts(task_id)]
+
+
+def completed_once(task_id, server):
+    task = ended(task_id)
+    [job] = server.jobs.all()
+    assert (task.status, server.jobs.submissions) == ("completed", 1)
+    assert stored_bytes(task) == [picture(job.id, 0)]
+    return task
+
+
+@pytest.mark.parametrize("moment", ["accepted", "polling", "downloading"])
+def test_a_worker_killed(moment, start, trusted, midjourney_server, monkeypatch, nothing_partial):
+    server = midjourney_server
+    tree = start()
+
+    def kill():
+        tree.signal_all(signal.SIGKILL)
+
+    if moment == "accepted":
+        accepting(server, monkeypatch, kill)
+    elif moment == "polling":
+        call_before(monkeypatch, server.jobs, "poll", kill)
+    else:
+        call_before(monkeypatch, server.faults, "take", kill, lambda stage: stage == "output")
+    task_id = submit_media(provider="midjourney")
+    tree.wait()
+    assert server.jobs.submissions == 1
+    start()
+    completed_once(task_id, server)
+    assert outcome(task_id) == [("lost", "WorkerLost"), ("completed", None)]
+    nothing_partial()
+
+
+def test_a_worker_killed_after_the_checkpoint(start, trusted, leonardo_server, checkpoint, nothing_partial):
+    leonardo_server.jobs.seconds = 1.0
+    tree = start()
+    task_id = submit_media(provider="leonardo")
+    eventually(lambda: checkpoint(task_id).get("job"))
+    tree.signal_all(signal.SIGKILL)
+    tree.wait()
+    start()
+    completed_once(task_id, leonardo_server)
+    nothing_partial()
+
+
+def test_leonardo_cannot_tell_what_it_has_accepted(start, trusted, leonardo_server, monkeypatch, checkpoint):
+    tree = start()
+    accepting(leonardo_server, monkeypatch, lambda: tree.signal_all(signal.SIGKILL))
+    task_id = submit_media(provider="leonardo")
+    tree.wait()
+    start()
+    dead = ended(task_id)
+    assert (dead.status, dead.error["type"], dead.error["category"]) == ("dead", "SubmissionInDoubt", "permanent")
+    assert "cannot tell" in dead.error["message"]
+    assert leonardo_server.jobs.submissions == 1
+    assert checkpoint(task_id)["submitting"] is None  # so that a retry, if a person wants one, asks again
+
+
+def test_a_shutdown_waits_for_the_answer_that_is_being_paid_for(start, trusted, leonardo_server, monkeypatch):
+    """An interrupt that struck in the middle of a submission would lose its answer."""
+    tree = start(grace_seconds=0.1)
+
+    def stop():
+        tree.terminate()
+        time.sleep(1)
+
+    accepting(leonardo_server, monkeypatch, stop)
+    task_id = submit_media(provider="leonardo")
+    tree.wait()
+    assert get_task(task_id).status == "queued"
+    start()
+    assert completed_once(task_id, leonardo_server).attempt == 1
+
+
+def test_the_database_is_away_when_the_answer_comes(
+    start, trusted, leonardo_server, monkeypatch, postgres, database_url
+):
+    name = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
+    away = threading.Event()
+
+    def leave():
+        postgres.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false")
+        postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        away.set()
+
+    start()
+    accepting(leonardo_server, monkeypatch, leave)
+    task_id = submit_media(provider="leonardo")
+    assert away.wait(30)
+    time.sleep(5)
+    postgres.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS true")
+    assert completed_once(task_id, leonardo_server).attempt == 1
+
+
+def test_a_generation_that_was_finished_before_the_worker_died(start, trusted, midjourney_server, connection):
+    tree = start()
+    first = ended(submit_media(provider="midjourney"))
+    tree.signal_all(signal.SIGKILL)
+    tree.wait()
+    # As if the worker had died between the generation's end and the task's.
+    connection.execute("ALTER TABLE callboard.tasks DISABLE TRIGGER ALL")
+    connection.execute(
+        "UPDATE callboard.tasks SET status = 'queued', result = NULL, finished_at = NULL, checkpoint = '{}'"
+    )
+    connection.execute("ALTER TABLE callboard.tasks ENABLE TRIGGER ALL")
+    start()
+    again = ended(first.task_id)
+    assert (again.result, again.epoch) == (first.result, 2)
+    assert midjourney_server.jobs.submissions == 1
+
+
+@pytest.mark.parametrize("moment", ["submitting", "polling"])
+def test_a_cancel_stops_the_job_at_the_provider(
+    moment, start, trusted, midjourney_server, monkeypatch, checkpoint, connection, nothing_partial
+):
+    midjourney_server.jobs.seconds = 60
+    start()
+    if moment == "submitting":
+        accepting(midjourney_server, monkeypatch, lambda: (cancel(task_id), time.sleep(1)))
+        task_id = submit_media(provider="midjourney", delay_seconds=1)
+    else:
+        task_id = submit_media(provider="midjourney")
+        eventually(lambda: checkpoint(task_id).get("job"))
+        cancel(task_id)
+    assert ended(task_id).status == "canceled"
+    [job] = midjourney_server.jobs.all()
+    assert job.canceled
+    generation = connection.execute("SELECT id FROM callboard.generations").fetchone()["id"]
+    assert get_generation(generation)["status"] == "canceled"
+    nothing_partial()
+
+
+def test_a_cancel_where_the_provider_cannot_stop(start, trusted, leonardo_server, checkpoint):
+    leonardo_server.jobs.seconds = 60
+    start()
+    task_id = submit_media(provider="leonardo")
+    eventually(lambda: checkpoint(task_id).get("job"))
+    cancel(task_id)
+    assert ended(task_id).status == "canceled"
+
+
+def test_a_shutdown_leaves_the_job_alone(start, trusted, midjourney_server, checkpoint):
+    midjourney_server.jobs.seconds = 3
+    tree = start(grace_seconds=0.1)
+    task_id = submit_media(provider="midjourney")
+    eventually(lambda: checkpoint(task_id).get("job"))
+    tree.terminate()
+    tree.wait()
+    assert not midjourney_server.jobs.all()[0].canceled
+    start()
+    completed_once(task_id, midjourney_server)
+    assert rested(task_id).attempt == 1

@@ -1,0 +1,147 @@
+"""Whatever a provider does wrong, the task ends as its error says, and its generation knows why."""
+
+import pytest
+
+from state import get_task
+from state.generations import get_generation
+from tests.actors.following import delay_of, ended, rested, stored_bytes
+from tests.actors.test_media import submit_media
+from tests.providers.servers.jobs import picture
+
+PERMANENT = {"400": "InvalidInput", "401": "AuthenticationFailed", "403": "PermissionDenied", "404": "NotFound"}
+TRANSIENT = {  # type and seconds; the servers send Retry-After: 7 with 429 and 503
+    "429": ("RateLimited", 7),
+    "500": ("ServerError", 5),
+    "502": ("ServerError", 5),
+    "503": ("ServiceUnavailable", 7),
+    "504": ("ServerError", 5),
+    "hang": ("NetworkTimeout", 2),
+    "cut": ("NetworkTimeout", 2),
+    "malformed": ("ServerError", 5),
+}
+
+
+def generation_of(connection, task_id):
+    row = connection.execute("SELECT id FROM callboard.generations WHERE task_id = %s", [task_id]).fetchone()
+    return get_generation(row["id"])
+
+
+@pytest.mark.parametrize("provider", ["leonardo", "midjourney"])
+def test_faults_of_a_submission(provider, start, trusted, connection, clock, monkeypatch, request):
+    monkeypatch.setenv(f"{provider.upper()}_TIMEOUT", "1")
+    server = request.getfixturevalue(f"{provider}_server")
+    ids = {fault: submit_media(provider=provider, prompt=f"fault:{fault}") for fault in (*PERMANENT, *TRANSIENT)}
+    start(threads=8)
+    for fault, kind in PERMANENT.items():
+        task = rested(ids[fault])
+        assert (task.status, task.error["type"], task.error["category"]) == ("dead", kind, "permanent"), fault
+        row = generation_of(connection, ids[fault])
+        assert (row["status"], row["error"]["type"]) == ("failed", kind)
+    for fault, (kind, seconds) in TRANSIENT.items():
+        task = rested(ids[fault])
+        assert (task.status, task.error["type"], task.error["category"]) == ("scheduled", kind, "transient"), fault
+        assert seconds <= delay_of(task) <= seconds * 1.1 + 0.1
+        row = generation_of(connection, ids[fault])
+        assert (row["status"], row["error"]["category"], row["task_status"]) == ("failed", "transient", "scheduled")
+    for attempt in (2, 3, 4):
+        clock.advance(700)
+        for fault in TRANSIENT:
+            rested(ids[fault], attempt)
+    for fault, (kind, _) in TRANSIENT.items():
+        task = get_task(ids[fault])
+        assert (task.status, [each["type"] for each in task.error_history]) == ("dead", [kind] * 4)
+    assert server.jobs.submissions == 0
+
+
+@pytest.mark.parametrize("provider", ["leonardo", "midjourney"])
+def test_faults_of_polls_and_downloads_do_not_submit_again(
+    provider, start, trusted, clock, monkeypatch, request, nothing_partial
+):
+    monkeypatch.setenv(f"{provider.upper()}_TIMEOUT", "1")
+    server = request.getfixturevalue(f"{provider}_server")
+    start(threads=1)
+    server.faults.add("poll", 503, "malformed", "hang")
+    server.faults.add("output", "cut")
+    task_id = submit_media(provider=provider, max_attempts=6)
+    types = ["ServiceUnavailable", "ServerError", "NetworkTimeout", "NetworkTimeout"]
+    for attempt, kind in enumerate(types, start=1):
+        task = rested(task_id, attempt)
+        assert (task.status, task.error["type"]) == ("scheduled", kind)
+        clock.advance(700)
+    task = ended(task_id)
+    assert (task.status, task.attempt) == ("completed", 5)
+    [job] = server.jobs.all()
+    assert server.jobs.submissions == 1
+    assert stored_bytes(task) == [picture(job.id, 0)]
+    server.faults.add("output", 404)
+    dead = ended(submit_media(provider=provider))
+    assert (dead.status, dead.error["type"]) == ("dead", "NotFound")
+    server.faults.add("output", "malformed")  # JSON instead of an image
+    again = rested(submit_media(provider=provider))
+    assert (again.status, again.error["type"]) == ("scheduled", "ServerError")
+    nothing_partial()
+
+
+def test_jobs_that_end_badly(start, trusted, leonardo_server, midjourney_server, connection, clock, checkpoint):
+    start(threads=8)
+    expected = {  # prompt: leonardo, midjourney
+        "naked": ("InvalidInput", "InvalidInput"),
+        "expired": ("NotFound", "NotFound"),
+        "lost-output": ("NotFound", "NotFound"),
+        "banned": (None, "InvalidInput"),
+    }
+    ids = {}
+    for prompt, kinds in expected.items():
+        for provider, kind in zip(("leonardo", "midjourney"), kinds, strict=True):
+            if kind:
+                ids[provider, prompt] = submit_media(provider=provider, prompt=prompt), kind
+    for task_id, kind in ids.values():
+        task = ended(task_id)
+        assert (task.status, task.error["type"], task.error["category"]) == ("dead", kind, "permanent")
+    # Its job is gone: whoever revives the task wants another one. The lost output has been paid for: poll on.
+    assert checkpoint(ids["leonardo", "expired"][0])["job"] is None
+    assert checkpoint(ids["leonardo", "lost-output"][0])["job"]["id"]
+    banned = generation_of(connection, ids["midjourney", "banned"][0])
+    assert banned["raw_response"]["failReason"].startswith("[Banned prompt]")
+
+    for provider, server in (("leonardo", leonardo_server), ("midjourney", midjourney_server)):
+        before = server.jobs.submissions
+        failing = submit_media(provider=provider, prompt="fails")
+        empty = submit_media(provider=provider, prompt="no-output")
+        for task_id in (failing, empty):
+            task = rested(task_id)
+            assert (task.status, task.error["type"]) == ("scheduled", "ServerError")
+        clock.advance(6)
+        rested(failing, 2)
+        rested(empty, 2)
+        assert server.jobs.submissions == before + 3  # a failed job is over; one without output is asked again
+
+
+def test_a_lost_answer_is_looked_for_before_asking_again(start, trusted, midjourney_server, clock, monkeypatch):
+    started = midjourney_server.jobs.start
+
+    def accept_and_fall_silent(kind, body):
+        job = started(kind, body)
+        monkeypatch.setattr(midjourney_server.jobs, "start", started)
+        raise RuntimeError(job.id)  # the server answers 500 to what it has accepted
+
+    monkeypatch.setattr(midjourney_server.jobs, "start", accept_and_fall_silent)
+    start()
+    task_id = submit_media(provider="midjourney")
+    task = rested(task_id)
+    assert (task.status, task.error["type"]) == ("scheduled", "ServerError")
+    clock.advance(10)
+    assert ended(task_id).status == "completed"
+    assert midjourney_server.jobs.submissions == 1
+
+
+def test_a_disk_that_is_full(start, trusted, midjourney_server, tmp_path, clock):
+    (tmp_path / "contents").write_text("a file where a folder should be")
+    start()
+    task_id = submit_media(provider="midjourney")
+    task = rested(task_id)
+    assert (task.status, task.error["type"], task.error["category"]) == ("scheduled", "ContentStoreFailed", "unknown")
+    (tmp_path / "contents").unlink()
+    clock.advance(6)
+    assert ended(task_id).status == "completed"
+    assert midjourney_server.jobs.submissions == 1

@@ -1,0 +1,112 @@
+"""Summaries, from one sentence to a book, with and without a key."""
+
+import pytest
+
+from actors.summarize import SummarizeRequest, provider_gate
+from providers.language.sentences import split_parts
+from state import cancel, get_events, submit
+from state.errors import InvalidPayload
+from tests.actors.following import delay_of, ended, rested
+from tests.support.eventually import eventually
+
+TEXT = " ".join(f"Sentence number {number} speaks of lighthouses and of the sea around them." for number in range(24))
+
+
+def tokens(task_id):
+    return "".join(event.data["text"] for event in get_events(task_id) if event.kind == "token")
+
+
+def asked(server):
+    return [request["messages"][-1]["content"] for request in server.requests]
+
+
+def test_without_a_key_the_summary_is_local(start, database_url):
+    start()
+    task = ended(submit("summarize", {"content": TEXT, "max_sentences": 3}).task_id)
+    assert (task.result["provider"], task.payload["provider"]) == ("local", "local")
+    assert task.result["summary"] == tokens(task.task_id)
+    assert task.result["summary"].count("Sentence number") == 3
+    long = ended(submit("summarize", {"content": TEXT * 40, "max_sentences": 2, "part_chars": 5000}).task_id)
+    assert long.result["summary"].count("Sentence number") == 2
+    parts = [event.data for event in get_events(long.task_id) if event.kind == "part"]
+    assert [each["part"] for each in parts if each["round"] == 1] == list(range(1, parts[0]["of"] + 1))
+
+
+def test_with_a_key_it_is_remote_and_streamed(start, chat_server):
+    start()
+    task = ended(submit("summarize", {"content": "The sea is wide."}).task_id)
+    assert task.result["summary"] == "In short: The sea is wide." == tokens(task.task_id)
+    assert task.result["provider"] == "openrouter"
+    assert task.usage == {"tokens": 121, "cost": 0.00042}
+    assert [event.kind for event in get_events(task.task_id)].count("token") == 5
+    local = ended(submit("summarize", {"content": TEXT, "provider": "local"}).task_id)
+    assert local.result["provider"] == "local"
+    assert len(chat_server.requests) == 1
+
+
+def test_parts_are_paid_for_once(start, chat_server, clock, monkeypatch):
+    parts = split_parts(TEXT, 600)
+    assert len(parts) == 3
+    calls = []
+    take = chat_server.faults.take
+
+    def third_chat_fails(stage):
+        calls.append(stage)
+        return 503 if stage == "chat" and calls.count("chat") == 3 else take(stage)
+
+    monkeypatch.setattr(chat_server.faults, "take", third_chat_fails)
+    start()
+    task_id = submit("summarize", {"content": TEXT, "part_chars": 600}).task_id
+    failed = rested(task_id)
+    assert (failed.status, failed.error["type"], delay_of(failed)) == ("scheduled", "ServiceUnavailable", 7)
+    assert failed.progress["percent"] == 0
+    clock.advance(8)
+    task = ended(task_id)
+    summaries = [event.data["summary"] for event in get_events(task_id) if event.kind == "part"][-3:]
+    assert asked(chat_server) == [*parts, parts[2], "\n\n".join(summaries)]
+    assert task.result["summary"] == tokens(task_id)
+    assert task.usage["tokens"] == 4 * 121
+    told = [event.data["message"] for event in get_events(task_id) if event.kind == "progress"]
+    assert any(message.endswith("of 3") for message in told)
+
+
+def test_faults(start, chat_server):
+    start(threads=1)
+    for stage, fault, status, kind in (
+        ("chat", 400, "dead", "InvalidInput"),
+        ("chat", 401, "dead", "AuthenticationFailed"),
+        ("chat", 403, "dead", "PermissionDenied"),
+        ("chat", 429, "scheduled", "RateLimited"),
+        ("chat", 502, "scheduled", "ServerError"),
+        ("chat", "malformed", "scheduled", "ServerError"),
+        ("stream", "error", "scheduled", "ServerError"),
+        ("stream", "cut", "scheduled", "NetworkTimeout"),
+        ("stream", "filtered", "dead", "InvalidInput"),
+        ("stream", "empty", "scheduled", "ServerError"),
+    ):
+        chat_server.faults.add(stage, fault)
+        task = rested(submit("summarize", {"content": "The sea is wide."}).task_id)
+        assert (task.status, task.error["type"]) == (status, kind), fault
+
+
+def test_a_cancel_stops_the_model(start, chat_server):
+    chat_server.seconds = 0.2
+    start()
+    task_id = submit("summarize", {"content": TEXT}).task_id
+    eventually(lambda: tokens(task_id))
+    cancel(task_id)
+    assert ended(task_id).status == "canceled"
+    eventually(lambda: chat_server.streams_ended_early == 1)
+
+
+def test_refusals_and_gates(database_url, monkeypatch):
+    for payload, reason in (
+        ({"content": "A.", "provider": "openrouter"}, "set OPENROUTER_API_KEY"),
+        ({"content": "A.", "provider": "nobody"}, "known are"),
+        ({"content": " \n "}, "nothing to summarize"),
+    ):
+        with pytest.raises(InvalidPayload, match=reason):
+            submit("summarize", payload)
+    assert provider_gate(SummarizeRequest(content="A.")) == []
+    monkeypatch.setenv("OPENROUTER_API_KEY", "k")
+    assert provider_gate(SummarizeRequest(content="A.")) == [("provider:openrouter", None)]

@@ -1,0 +1,100 @@
+"""Callboard: its own actors beside the built-in ones, submitted through the state store."""
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pydantic import BaseModel
+
+import actors  # noqa: F401  (sets the broker)
+from broker import Context, task
+from state import NewTask, submit, submit_many
+from state.bell import flush_bell
+from state.claims import ClaimRequest, claim
+from state.database import close_database, get_database
+from state.logs import configure_logs
+from state.schema import migrate
+from tests.bench import stamps
+from tests.bench.contender import BATCH, THREADS
+from tests.bench.driver import NAP
+
+QUEUE = "bench"
+CLAIMS = 60
+
+
+class Note(BaseModel):
+    index: int
+    sent: float = 0.0
+
+
+@task(queue=QUEUE)
+def note(ctx: Context, request: Note) -> None:
+    stamps.record(request.index, request.sent)
+
+
+@task(queue=QUEUE)
+def nap(ctx: Context, request: Note) -> None:
+    stamps.record(request.index)
+    time.sleep(NAP)
+
+
+def setup() -> None:
+    migrate()
+    close_database()
+
+
+@contextmanager
+def opened() -> Iterator[None]:
+    configure_logs()
+    yield
+    flush_bell()
+    close_database()
+
+
+def send(index: int, sent: float) -> None:
+    submit("note", {"index": index, "sent": sent})
+
+
+def send_batch(rows: list[tuple[int, float]]) -> None:
+    submit_many([NewTask("note", {"index": index, "sent": sent}) for index, sent in rows])
+
+
+def fill(kind: str, count: int) -> None:
+    for first in range(0, count, BATCH):
+        submit_many([NewTask(kind, {"index": index}) for index in range(first, min(first + BATCH, count))])
+
+
+def fill_table(queued: int, finished: int) -> None:
+    """Rows as submit and settle leave them, made by Postgres itself: a million of them in seconds."""
+    with opened():
+        model = submit("note", {"index": 0}).task_id
+        with get_database().connect("bench") as connection, connection.transaction():
+            connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL session_replication_role = replica", prepare=False)
+            columns = connection.execute(
+                "SELECT string_agg(quote_ident(column_name), ', ') AS names FROM information_schema.columns "
+                "WHERE table_schema = 'callboard' AND table_name = 'tasks' AND column_name NOT IN ('id', 'status', 'rank')"
+            ).fetchone()
+            names = columns["names"] if columns else ""
+            for status, count in (("completed", finished), ("queued", queued)):
+                connection.execute(
+                    f"INSERT INTO callboard.tasks (id, status, rank, {names}) "
+                    f"SELECT 'tq_{status[0]}' || lpad(n::text, 30, '0'), '{status}', rank + n, {names} "
+                    f"FROM callboard.tasks, generate_series(1, {count}) AS n WHERE id = '{model}'"
+                )
+            connection.execute("DELETE FROM callboard.tasks WHERE id = %s", [model])
+
+
+def claim_ms() -> float:
+    """The median time of a claim for all threads of a process."""
+    times = []
+    with get_database().connect("bench") as connection:
+        for number in range(CLAIMS):
+            request = ClaimRequest("bench", number, [QUEUE, "agents", "language", "media"], THREADS, 0, [], 0.3)
+            began = time.perf_counter()
+            claimed = claim(connection, request)
+            times.append(time.perf_counter() - began)
+            if len(claimed) != THREADS:
+                raise RuntimeError(f"claimed {len(claimed)} tasks instead of {THREADS}")
+    close_database()
+    return statistics.median(times[CLAIMS // 6 :]) * 1000

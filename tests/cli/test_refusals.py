@@ -1,0 +1,98 @@
+"""What goes wrong ends with one line that says what to do, and an exit code that says what it was."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from state import list_tasks
+from tests.cli.command import callboard, refusal, succeed
+from tests.support.postgres import TestPostgres
+
+UNKNOWN = "tq_" + "0" * 32
+NOBODY = "postgresql://127.0.0.1:1/nobody"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["submit", "note", "{"], "not valid JSON"),
+        (["submit", "note", "--set", 'seconds="many"'], "payload.seconds"),
+        (["submit", "note", "--priority", "9"], "--priority"),
+        (["submit", "note", "--delay", "-1"], "delay_seconds"),
+        (["submit", "note", "--queue", ""], "queue"),
+        (["submit"], "callboard submit --help"),
+        (["list", "--status", "nonsense"], "--status"),
+        (["list", "--limit", "0"], "--limit"),
+        (["wtach", UNKNOWN], "watch"),
+    ],
+)
+def test_bad_input(database_url: str, arguments: list[str], complaint: str):
+    assert complaint in refusal(2, *arguments)
+    assert list_tasks() == []
+
+
+def test_unknown_actor_names_the_known_ones(database_url: str):
+    line = refusal(3, "submit", "nonsense")
+    assert "nonsense" in line
+    assert "media_generation" in line
+
+
+@pytest.mark.parametrize("command", ["show", "watch", "cancel"])
+def test_unknown_task(database_url: str, command: str):
+    assert UNKNOWN in refusal(3, command, UNKNOWN)
+    assert "callboard list" in refusal(3, command, "nonsense", "--json")
+
+
+def test_not_possible_in_this_status(database_url: str):
+    task_id = succeed("submit", "noop").strip()
+    succeed("cancel", task_id)
+    assert "canceled" in refusal(4, "cancel", task_id)
+
+
+def test_database_that_cannot_be_reached():
+    for arguments in (["list"], ["migrate"], ["watch", UNKNOWN], ["submit", "noop"]):
+        assert "make up" in refusal(5, *arguments, CALLBOARD_DATABASE_URL=NOBODY)
+
+
+def test_address_that_is_none():
+    assert "CALLBOARD_DATABASE_URL" in refusal(2, "list", CALLBOARD_DATABASE_URL="nonsense")
+
+
+def test_reading_creates_no_embedded_database(tmp_path: Path):
+    folder = tmp_path / "data"
+    line = refusal(5, "list", CALLBOARD_DATABASE_URL=None, CALLBOARD_DATA_DIR=folder)
+    assert "callboard migrate" in line
+    assert not folder.exists()
+
+
+def test_database_that_is_not_migrated(postgres: TestPostgres):
+    postgres.execute("CREATE DATABASE bare")
+    try:
+        where = {"CALLBOARD_DATABASE_URL": postgres.url("bare")}
+        assert "callboard migrate" in refusal(5, "list", **where)
+        applied = json.loads(succeed("migrate", "--json", **where))["applied"]
+        assert "migrations/0001_tasks" in applied
+        assert json.loads(succeed("migrate", "--json", **where)) == {"applied": []}
+        assert "up to date" in succeed("migrate", **where)
+        assert "No tasks" in succeed("list", **where)
+    finally:
+        postgres.execute("DROP DATABASE bare WITH (FORCE)")
+
+
+def test_wrong_settings_are_named(database_url: str):
+    done = callboard("list", CALLBOARD_PORT="high")
+    assert done.returncode == 2
+    assert "CALLBOARD_PORT" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_actors_that_cannot_be_imported(database_url: str):
+    assert "no_such_module" in refusal(2, "submit", "noop", CALLBOARD_ACTORS="no_such_module")
+
+
+def test_debug_shows_where():
+    done = callboard("list", CALLBOARD_DATABASE_URL=NOBODY, CALLBOARD_LOG_LEVEL="debug")
+    assert done.returncode == 5
+    assert "Traceback" in done.stderr
+    assert done.stdout == ""

@@ -1,0 +1,47 @@
+"""Plays the worker: moves a task step by step, when the test wants it."""
+
+from itertools import count
+from typing import Any
+
+from state.bell import ring_tasks
+from state.claims import Claimed, ClaimRequest, Report, Settlement, claim, report, settle
+from state.database import Connection
+
+
+class Player:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._numbers = count(1)
+
+    def start(self, queue: str = "stage") -> Claimed:
+        request = ClaimRequest("player", next(self._numbers), [queue], 1, 0, [], 0.3)
+        [claimed] = claim(self._connection, request)
+        ring_tasks([claimed.id])
+        return claimed
+
+    def say(self, task: Claimed, *texts: str, kind: str = "token") -> None:
+        events = [{"kind": kind, "data": {"text": text}} for text in texts]
+        assert report(self._connection, [Report(task.id, task.epoch, events=events)])
+        ring_tasks([task.id])
+
+    def complete(self, task: Claimed, result: Any = None) -> None:
+        self._settle(Settlement(task.id, task.epoch, "completed", result=result))
+
+    def fail(self, task: Claimed, error_type: str = "NotFound") -> None:
+        error = {"type": error_type, "message": "no", "category": "permanent", "details": {}, "traceback": None}
+        self._settle(Settlement(task.id, task.epoch, "failed", error=error))
+
+    def revive(self, task_id: str) -> None:
+        """As the verb will that is still to come: a dead task is queued again, with a line in its history."""
+        self._connection.execute(
+            "WITH revived AS (UPDATE callboard.tasks SET status = 'queued', lane = 'retry', finished_at = NULL, "
+            "attempt = 0, last_event = last_event + 1 WHERE id = %s AND status = 'dead' RETURNING id, last_event) "
+            "INSERT INTO callboard.events (task_id, n, kind, data, at) SELECT id, last_event, 'status', "
+            """'{"from": "dead", "to": "queued"}', callboard.now() FROM revived""",
+            [task_id],
+        )
+        ring_tasks([task_id])
+
+    def _settle(self, settlement: Settlement) -> None:
+        assert settle(self._connection, [settlement])
+        ring_tasks([settlement.id])

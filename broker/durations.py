@@ -11,12 +11,20 @@ _MOST = 160  # tasks claimed ahead, however short
 class Durations:
     def __init__(self) -> None:
         self._averages: dict[str, tuple[int, float]] = {}
+        self._changed: set[str] = set()
         self._lock = threading.Lock()
 
     def note(self, actor: str, seconds: float) -> None:
         with self._lock:
             count, average = self._averages.get(actor, (0, seconds))
+            self._changed.add(actor)
             self._averages[actor] = (count + 1, average + (seconds - average) * 0.1)
+
+    def news(self) -> dict[str, float]:
+        """The averages that have changed since the last call."""
+        with self._lock:
+            changed, self._changed = self._changed, set()
+            return {actor: self._averages[actor][1] for actor in changed}
 
     def short_actors(self) -> dict[str, float]:
         with self._lock:

@@ -10,6 +10,7 @@ from state.claims import Settlement
 from state.database import RETRYABLE
 from state.gates import sweep_lines
 from state.logs import log
+from state.pace import note_pace
 from state.queues import retry_share
 from state.settings import get_settings
 from state.sweep import sweep, sweep_leftovers
@@ -17,6 +18,7 @@ from state.workers import Identity
 
 _EVERY = 1.0
 _IDLE_CLAIM = 1.0  # seconds that a task may wait in this process for a thread
+_PACE = 5  # turns
 _HOUSEKEEPING = 60
 
 
@@ -44,6 +46,8 @@ class Sweeper:
                 sweep_lines()
                 self._desk.retry_share = retry_share(claims.retry_depth(self._queues, self._depth_that_matters))
                 self._return_idle_claims()
+                if turn % _PACE == 0:
+                    note_pace(self._desk.durations.news())
                 if turn % _HOUSEKEEPING == 0:
                     sweep_leftovers()
                 turn += 1

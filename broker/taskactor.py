@@ -2,7 +2,7 @@
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar, cast, get_type_hints
 
 import dramatiq
@@ -18,6 +18,7 @@ from broker.interrupts import Stopped
 from state import catalog, jsonsafe
 from state.catalog import STANDARD_POLICY, ActorSpec, RetryPolicy
 from state.claims import Settlement
+from state.gates import Gate
 
 Work = Callable[[Context, Any], Any]
 _W = TypeVar("_W", bound=Callable[..., Any])
@@ -36,9 +37,12 @@ def task(
     max_age: float | Callable[[], float | None] | None = None,
     time_limit: float = 3600,
     policy: RetryPolicy = STANDARD_POLICY,
+    gates: Callable[[Any], Iterable[Gate]] | None = None,
+    known_gates: Callable[[], Iterable[Gate]] | None = None,
     name: str | None = None,
 ) -> Callable[[_W], TaskActor]:
-    """Declares an actor. `max_age` and `time_limit` are seconds; `policy` says how long to wait between attempts."""
+    """Declares an actor. `max_age` and `time_limit` are seconds; `policy` says how long to wait between attempts.
+    `gates` is asked with each request where it has to pass; `known_gates` are entered when a worker boots."""
 
     def declare(function: _W) -> TaskActor:
         spec = ActorSpec(
@@ -50,6 +54,8 @@ def task(
             time_limit=time_limit,
             policy=policy,
             description=inspect.getdoc(function) or "",
+            gates=gates,
+            known_gates=known_gates,
         )
 
         def run(task_id: str) -> None:

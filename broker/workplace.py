@@ -34,6 +34,7 @@ class Workplace:
         self._pulse = Pulse(self.identity, self.desk)
         self._sweeper = Sweeper(self.identity, self.desk, queues)
         self._listener = Listener(WORK, self._heard)
+        self.on_open: list[Callable[[], None]] = []  # done once the database answers, before the first claim
         self._opened = False
         self._closing = threading.Event()
         self._moving = threading.Lock()
@@ -47,6 +48,8 @@ class Workplace:
             try:
                 require_current_schema()
                 workers.register(self.identity, self._queues, self._threads)
+                for prepare in self.on_open:
+                    prepare()
                 break
             except (NotReady, *RETRYABLE) as reason:
                 log.warning("worker waits for the database", reason=str(reason).strip())

@@ -65,7 +65,6 @@ class ActorSpec:
             raise InvalidPayload(f"payload: {unsafe}", where) from None
         return stored
 
-
     def gates_of(self, stored: dict[str, Any]) -> list[Gate]:
         """What the actor says of a payload that it has accepted."""
         return list(self.gates(self.request.model_validate(stored))) if self.gates else []

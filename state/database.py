@@ -33,7 +33,12 @@ RETRYABLE = (
 )
 _TRIES = 6
 
-_KEEPALIVES = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "connect_timeout": 5}
+_KEEPALIVES: dict[str, Any] = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "connect_timeout": 5,
+}
 
 
 class Database:
@@ -59,7 +64,7 @@ class Database:
         url = self.direct_url() if direct else self.url()
         connection = psycopg.connect(
             url, autocommit=True, row_factory=dict_row, application_name=f"callboard {purpose}", **_KEEPALIVES
-        )  # type: ignore[arg-type]
+        )
         self._configure(connection, prepare=direct or not self._pooled)
         return connection
 

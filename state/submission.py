@@ -135,9 +135,7 @@ def submit_many(tasks: Iterable[NewTask], *, conn: psycopg.Connection[Any] | Non
     for chunk in _chunks(rows):
         _insert(chunk, conn=conn)
     inserted = iter(rows)
-    return [
-        next(inserted)["id"] if task.dedup_key is None else submit_new(task, conn=conn).task_id for task in tasks
-    ]
+    return [next(inserted)["id"] if task.dedup_key is None else submit_new(task, conn=conn).task_id for task in tasks]
 
 
 def _chunks(rows: Sequence[dict[str, Any]]) -> list[Sequence[dict[str, Any]]]:

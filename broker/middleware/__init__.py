@@ -12,6 +12,7 @@ from dramatiq.middleware import (
 )
 
 from broker.middleware.eventloop import EventLoop
+from broker.middleware.gatekeeper import Gatekeeper
 from broker.middleware.plainload import PlainLoad
 from broker.middleware.workday import Workday
 
@@ -19,6 +20,7 @@ from broker.middleware.workday import Workday
 def standard_middleware() -> list[Any]:
     return [
         Workday(),
+        Gatekeeper(),
         EventLoop(),
         # Dramatiq's own. For tasks only the time limit acts: age and retries are the state store's.
         AgeLimit(),

@@ -13,7 +13,7 @@ from state.logs import configure_logs
 
 
 class Workday(Middleware):
-    def after_worker_boot(self, broker: Any, worker: Worker) -> None:
+    def before_worker_boot(self, broker: Any, worker: Worker) -> None:
         configure_logs()
         allowed = worker.consumer_whitelist
         queues = sorted(queue for queue in broker.task_queues if not allowed or queue in allowed)
@@ -21,9 +21,10 @@ class Workday(Middleware):
         def deliver(execution: Execution) -> None:
             worker.work_queue.put((0, message_for(execution)))
 
-        place = Workplace(queues, worker.worker_threads, deliver)
-        workplace.set_current(place)
-        place.open()
+        workplace.set_current(Workplace(queues, worker.worker_threads, deliver))
+
+    def after_worker_boot(self, broker: Any, worker: Worker) -> None:
+        workplace.current().open()
 
     def before_worker_shutdown(self, broker: Any, worker: Worker) -> None:
         workplace.current().begin_shutdown()

@@ -16,7 +16,7 @@ from state.errors import NotReady
 from state.events import get_events_of_many
 from state.listener import Listener
 from state.logs import log
-from state.tasks import Task, get_tasks_of_many
+from state.tasks import get_tasks_of_many
 from taskapi.lines import Line, done_line, line_of
 
 PAGE = 200  # lines of one task in one query; a longer backlog is read by its own stream
@@ -29,7 +29,7 @@ class Pace:
     """How long streams wait, in seconds, and how much they hold."""
 
     keep_alive: float = 15.0  # between two comments of a quiet stream
-    patience: float = 30.0  # for a client to take what it is sent
+    patience: float = 30.0  # for a client to take what it is sent; after that it is dropped
     poll: float = 1.0  # between two looks, when no hint comes
     capacity: int = 1000  # lines that wait for a client
 
@@ -37,27 +37,30 @@ class Pace:
 class Subscription:
     """One stream's place at the feed: lines wait here until the client takes them."""
 
-    def __init__(self, task: Task, position: int, capacity: int) -> None:
-        self.task_id = task.task_id
+    def __init__(self, task_id: str, position: int, may_be_over: bool, capacity: int) -> None:
+        self.task_id = task_id
         self.position = position  # the n of the last line put here
-        self.may_be_over = task.finished
+        self.may_be_over = may_be_over  # the last move that we know of led to a finished status
+        self.full = False  # lines after the position must be fetched by the stream itself
         self._capacity = capacity
         self._waiting: deque[bytes] = deque()
         self._changed = asyncio.Event()
         self._closed = False
 
-    def offer(self, lines: Sequence[Line]) -> bool:
-        """Takes what is new of these. False: there is no room, because the client does not read."""
+    def offer(self, lines: Sequence[Line], after: int) -> None:
+        """Takes what is new of these lines, which follow `after`, as long as there is room."""
+        if self.position < after:
+            return  # joined while they were read; the next ones will follow its own position
         for line in lines:
             if line.n > self.position:
                 if len(self._waiting) >= self._capacity:
-                    return False
+                    self.full = True
+                    return
                 self._waiting.append(line.text)
                 self.position = line.n
                 self._changed.set()
                 if line.finishes is not None:
                     self.may_be_over = line.finishes
-        return True
 
     def close(self, last: bytes | None = None) -> None:
         """No more lines come; those that wait are still to be taken."""
@@ -91,14 +94,18 @@ class Feed:
         self._listener.start()
 
     @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
     def connected(self) -> bool:
         return self._listener.connected.is_set()
 
     @contextmanager
-    def subscribe(self, task: Task, position: int) -> Iterator[Subscription]:
-        subscription = Subscription(task, position, self.pace.capacity)
-        self._subscriptions.setdefault(task.task_id, set()).add(subscription)
-        self._look_at([task.task_id])
+    def subscribe(self, task_id: str, position: int, may_be_over: bool) -> Iterator[Subscription]:
+        subscription = Subscription(task_id, position, may_be_over, self.pace.capacity)
+        self._subscriptions.setdefault(task_id, set()).add(subscription)
+        self._look_at([task_id])
         if self._closed:
             subscription.close()
         try:
@@ -154,8 +161,8 @@ class Feed:
         found = await anyio.to_thread.run_sync(_new_lines, positions, limiter=self._limiter)
         for task_id, lines in found.items():
             for subscription in list(self._subscriptions.get(task_id, ())):
-                if not subscription.offer(lines):
-                    log.warning("stream dropped: its client does not read", task_id=task_id)
+                subscription.offer(lines, positions[task_id])
+                if subscription.full:  # its client is slow: the others do not wait for it
                     self._forget(subscription)
             if len(lines) == PAGE:
                 self._look_at([task_id])

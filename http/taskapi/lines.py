@@ -10,6 +10,9 @@ from taskapi.views import EventView, TaskView
 RETRY = b"retry: 2000\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
 
+# The standard ends a line at \r and \n only, many a client at these as well. They can stand in texts only.
+_ESCAPES = str.maketrans({"\x85": r"\u0085", "\u2028": r"\u2028", "\u2029": r"\u2029"})
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -33,4 +36,4 @@ def done_line(task: Task) -> bytes:
 
 def _encode(n: int, kind: str, data: str) -> bytes:
     name = "".join(kind.splitlines())  # an actor chooses its kinds
-    return f"id: {n}\nevent: {name}\ndata: {data}\n\n".encode()
+    return f"id: {n}\nevent: {name}\ndata: {data.translate(_ESCAPES)}\n\n".encode()

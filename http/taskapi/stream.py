@@ -41,14 +41,23 @@ async def _lines(request: Request, feed: Feed, task: Task, position: int | None)
     if task.finished and position >= task.last_event:
         yield done_line(task)
         return
-    # Only the end of a long history goes through the feed: the reader would hold up the task's other streams.
-    while task.last_event - position > PAGE:
-        for line in map(line_of, await call(request, get_events, task.task_id, position, PAGE)):
-            yield line.text
-            position = line.n
-    with feed.subscribe(task, position) as subscription:
-        while (text := await subscription.take(feed.pace.keep_alive)) is not None:
-            yield text or KEEP_ALIVE
+    may_be_over = task.finished
+    behind = task.last_event - position > PAGE
+    while True:
+        # A long backlog is read here, at the client's pace: the feed is for all, and waits for nobody.
+        while behind and not feed.closed:
+            page = [line_of(event) for event in await call(request, get_events, task.task_id, position, PAGE)]
+            for line in page:
+                yield line.text
+                position = line.n
+                may_be_over = may_be_over if line.finishes is None else line.finishes
+            behind = len(page) == PAGE
+        with feed.subscribe(task.task_id, position, may_be_over) as subscription:
+            while (text := await subscription.take(feed.pace.keep_alive)) is not None:
+                yield text or KEEP_ALIVE
+        if not subscription.full:
+            return
+        position, may_be_over, behind = subscription.position, subscription.may_be_over, True
 
 
 class LineResponse(StreamingResponse):

@@ -70,7 +70,9 @@ def fill_table(queued: int, finished: int) -> None:
     with opened():
         model = submit("note", {"index": 0}).task_id
         with get_database().connect("bench") as connection, connection.transaction():
-            connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL session_replication_role = replica", prepare=False)
+            connection.execute(
+                "SET LOCAL statement_timeout = 0; SET LOCAL session_replication_role = replica", prepare=False
+            )
             columns = connection.execute(
                 "SELECT string_agg(quote_ident(column_name), ', ') AS names FROM information_schema.columns "
                 "WHERE table_schema = 'callboard' AND table_name = 'tasks' AND column_name NOT IN ('id', 'status', 'rank')"

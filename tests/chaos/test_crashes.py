@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 
 import actors  # noqa: F401
+import tests.support.testactors  # noqa: F401
 from state import NewTask, get_attempts, get_events, get_task, submit, submit_many
 from state.workers import Identity, dead_neighbors
 from tests.support.clock import Clock

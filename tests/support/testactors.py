@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import dramatiq
+import httpx2
 from pydantic import BaseModel
 
 from broker import Context, task
+from providers.errors import ServiceUnavailable
+from state.gates import Gate
 
 
 class NoteRequest(BaseModel):
@@ -119,3 +122,34 @@ def remember(ctx: Context, request: NoteRequest) -> Any:
 @dramatiq.actor(queue_name="plain", max_retries=0)
 def plain(file: str, text: str) -> None:
     append(file, text)
+
+
+class GatedRequest(NoteRequest):
+    gates: dict[str, int]
+
+
+@task(
+    queue="gated",
+    max_attempts=50,
+    gates=lambda request: [Gate(key, limit) for key, limit in request.gates.items()],
+)
+def gated(ctx: Context, request: GatedRequest) -> None:
+    """Writes down when it was at its gates, for whoever wants to check them from outside."""
+    begun = time.time()
+    append(request.file, f"in {','.join(request.gates)} {ctx.task_id} {ctx.epoch} {begun:.6f} {os.getpid()}")
+    time.sleep(request.seconds)
+    append(request.file, f"out {','.join(request.gates)} {ctx.task_id} {ctx.epoch} {time.time():.6f}")
+
+
+@task(
+    queue="gated",
+    max_attempts=4,
+    gates=lambda _request: [Gate("provider:flaky", 20, breaker=True)],
+    known_gates=lambda: [Gate("provider:flaky", 20, breaker=True)],
+)
+def flaky(ctx: Context, request: NoteRequest) -> int:
+    """Asks a real HTTP server; its answers decide."""
+    answer = httpx2.get(request.text, timeout=5)
+    if answer.status_code == 503:
+        raise ServiceUnavailable("503")
+    return answer.status_code

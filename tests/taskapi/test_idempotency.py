@@ -8,11 +8,14 @@ import httpx2
 import psycopg
 
 from tests.support.clock import Clock
+from tests.support.eventually import eventually
 from tests.taskapi.conftest import problem
 
 Rows = Callable[[], dict[str, int]]
 
 BODY = b'{"actor": "anything", "payload": {"zebra": 1, "ant": 1.0, "big": 1e5}}'
+HELD = """SELECT 1 AS held FROM pg_locks JOIN pg_database d ON d.oid = database
+    WHERE locktype = 'advisory' AND granted AND datname = current_database()"""
 TEXT = b'{"content": "One. Two."}'
 
 
@@ -77,11 +80,7 @@ def test_while_the_first_is_under_way_the_second_is_told_so(
         with connection.transaction():
             connection.execute("LOCK TABLE callboard.tasks IN EXCLUSIVE MODE")
             first = pool.submit(post, client)
-            while not connection.execute(
-                "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = "
-                "(SELECT oid FROM pg_database WHERE datname = current_database())"
-            ).fetchone():
-                pass
+            eventually(lambda: connection.execute(HELD).fetchone(), 5, what="the first holds its key")
             answer = post(client)
             problem(answer, 409, "idempotency-pending")
             assert answer.headers["retry-after"] == "1"
@@ -95,11 +94,12 @@ def test_twenty_at_once_make_one_task(client: httpx2.Client, rows: Rows) -> None
 
     def one(_: int) -> httpx2.Response:
         together.wait(20)
-        while True:
+        for _ in range(200):
             answer = post(client)
             if answer.status_code != 409:
                 return answer
             problem(answer, 409, "idempotency-pending")
+        raise AssertionError("the first never ended")
 
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(one, range(20)))

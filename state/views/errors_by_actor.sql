@@ -1,0 +1,7 @@
+DROP VIEW IF EXISTS admin.errors_by_actor;
+CREATE VIEW admin.errors_by_actor AS
+SELECT t.actor, a.error ->> 'type' AS error_type, count(*) AS attempts, count(DISTINCT a.task_id) AS tasks,
+       max(a.finished_at) AS last_at
+FROM callboard.attempts a JOIN callboard.tasks t ON t.id = a.task_id
+WHERE a.error IS NOT NULL AND a.finished_at > callboard.now() - interval '24 hours'
+GROUP BY t.actor, a.error ->> 'type';

@@ -1,0 +1,30 @@
+-- Rows here mean a bug.
+DROP VIEW IF EXISTS admin.invariants;
+CREATE VIEW admin.invariants AS
+SELECT 'running without its lease' AS invariant, t.id AS task_id, NULL::text AS gate
+FROM callboard.tasks t
+WHERE t.status = 'running'
+  AND NOT EXISTS (SELECT FROM callboard.leases l WHERE l.task_id = t.id AND l.epoch = t.epoch)
+UNION ALL
+SELECT 'lease without its running task', l.task_id, NULL
+FROM callboard.leases l
+WHERE NOT EXISTS (SELECT FROM callboard.tasks t WHERE t.id = l.task_id AND t.epoch = l.epoch AND t.status = 'running')
+UNION ALL
+SELECT 'slot of a task that neither runs nor waits', s.task_id, s.gate
+FROM callboard.slots s
+WHERE NOT EXISTS (SELECT FROM callboard.tasks t WHERE t.id = s.task_id
+                  AND (t.status = 'running' AND s.epoch = t.epoch OR t.status IN ('queued', 'waiting') AND s.epoch = 0))
+UNION ALL
+SELECT 'waiting at no gate', t.id, NULL FROM callboard.tasks t WHERE t.status = 'waiting' AND t.waiting_gate IS NULL
+UNION ALL
+SELECT 'attempts beyond the limit', t.id, NULL FROM callboard.tasks t WHERE t.attempt > t.max_attempts
+UNION ALL
+SELECT 'history with a gap', t.id, NULL
+FROM callboard.tasks t
+WHERE t.status IN ('running', 'paused', 'dead')
+  AND t.last_event <> (SELECT count(*) FROM callboard.events e WHERE e.task_id = t.id)
+UNION ALL
+SELECT 'two running at one target', min(t.id), t.tenant || '/' || t.target
+FROM callboard.tasks t
+WHERE t.status = 'running' AND t.target IS NOT NULL
+GROUP BY t.tenant, t.target HAVING count(*) > 1;

@@ -1,0 +1,123 @@
+"""Limits hold at every moment, seen from outside, while workers are killed; nothing that could run is stuck."""
+
+import random
+import signal
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import psycopg
+
+import actors  # noqa: F401
+import tests.support.testactors  # noqa: F401
+from state import NewTask, get_task, submit_many
+from state.gates import get_gate
+from tests.support.clock import Clock
+from tests.support.eventually import eventually
+from tests.support.workers import WorkerTree
+
+Start = Callable[..., WorkerTree]
+
+
+def busiest(lines: list[str], deaths: dict[int, float]) -> dict[str, int]:
+    """The most that were ever at each gate at once, from the tasks' own notes. One whose end is missing was there
+    until its process died."""
+    ends = {tuple(line.split()[2:4]): float(line.split()[4]) for line in lines if line.startswith("out")}
+    changes: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for line in lines:
+        if line.startswith("in"):
+            _, gates, task_id, epoch, begun, pid = line.split()
+            end = ends.get((task_id, epoch), deaths.get(int(pid)))
+            assert end is not None, f"no end and no death for {line}"
+            for gate in gates.split(","):
+                changes[gate] += [(float(begun), 1), (end, -1)]
+    most = {}
+    for gate, moments in changes.items():
+        now = 0
+        most[gate] = 0
+        for _, change in sorted(moments):
+            now += change
+            most[gate] = max(most[gate], now)
+    return most
+
+
+def test_limits_hold_while_workers_are_killed(worker: Start, tmp_path: Path, connection: psycopg.Connection) -> None:
+    dice = random.Random(11)
+    out = tmp_path / "out.txt"
+    limits = {f"gate:{n}": n % 5 + 1 for n in range(10)}
+    tasks = []
+    for _ in range(500):
+        gates = {key: limits[key] for key in dice.sample(sorted(limits), dice.choice([1, 1, 2, 3]))}
+        tasks.append(NewTask("gated", {"gates": gates, "seconds": dice.uniform(0.01, 0.1), "file": str(out)}))
+    ids = submit_many(tasks)
+    deaths: dict[int, float] = {}
+    trees = [worker(processes=2, threads=4) for _ in range(2)]
+    for _ in range(4):
+        done = len(out.read_text().splitlines()) if out.exists() else 0
+        eventually(lambda done=done: len(out.read_text().splitlines()) > done + 60, timeout=60)
+        tree = trees.pop(0)
+        victims = [child.pid for child in tree.children()]
+        tree.signal_all(signal.SIGKILL)
+        tree.wait()
+        deaths |= dict.fromkeys(victims, time.time())
+        trees.append(worker(processes=2, threads=4))
+    left = "SELECT count(*) AS n FROM callboard.tasks WHERE status <> 'completed'"
+    eventually(lambda: connection.execute(left).fetchone() == {"n": 0}, timeout=120)
+    assert {get_task(each).status for each in ids} == {"completed"}
+    most = busiest(out.read_text().splitlines(), deaths)
+    assert {gate: count for gate, count in most.items() if count > limits[gate]} == {}
+    assert connection.execute("SELECT * FROM admin.invariants").fetchall() == []
+
+
+class Flaky(BaseHTTPRequestHandler):
+    healthy = False
+    requests = 0
+
+    def do_GET(self) -> None:
+        type(self).requests += 1
+        self.send_response(200 if self.healthy else 503)
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def test_an_outage_costs_no_attempts(worker: Start, connection: psycopg.Connection, clock: Clock) -> None:
+    class Service(Flaky):
+        pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/"
+        submit_many([NewTask("flaky", {"text": url}) for _ in range(300)])
+        for _ in range(2):
+            worker(processes=1, threads=5)
+        eventually(lambda: get_gate("provider:flaky")["breaker_state"] == "open")
+        running = "SELECT count(*) AS n FROM callboard.leases"
+        eventually(lambda: connection.execute(running).fetchone() == {"n": 0})
+        sent = Service.requests
+        assert 10 <= sent <= 30
+        unspent = "SELECT count(*) AS n FROM callboard.tasks WHERE attempt = 0"
+        eventually(lambda: connection.execute(unspent).fetchone()["n"] >= 300 - sent)  # type: ignore[index]
+        for probe in (1, 2):
+            clock.advance(61)
+            eventually(lambda probe=probe: Service.requests == sent + probe)
+            eventually(lambda: get_gate("provider:flaky")["breaker_state"] == "open")
+            assert Service.requests == sent + probe  # one in all of the cluster, not one for each worker
+        Service.healthy = True
+        clock.advance(61)
+        left = "SELECT count(*) AS n FROM callboard.tasks WHERE status <> 'completed'"
+
+        def drained() -> bool:
+            clock.advance(10)  # retries of the first failures come due
+            return connection.execute(left).fetchone() == {"n": 0}
+
+        eventually(drained, timeout=60, every=0.5)
+        assert connection.execute("SELECT max(attempt) AS n FROM callboard.tasks").fetchone()["n"] <= 4  # type: ignore[index]
+    finally:
+        server.shutdown()
+        server.server_close()

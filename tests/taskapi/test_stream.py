@@ -1,0 +1,235 @@
+"""Server-sent events: what one client sees."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import pytest
+
+from state.bell import TASKS
+from state.database import get_database
+from state.ids import new_task_id
+from tests.support.eventually import eventually
+from tests.taskapi.conftest import problem
+from tests.taskapi.following import Sent, follow, read_all
+from tests.taskapi.player import Player
+from tests.taskapi.running import RunningServer
+
+Submit = Callable[..., dict[str, Any]]
+Serve = Callable[..., RunningServer]
+
+
+def shape(sent: list[Sent]) -> list[tuple[int, str | None]]:
+    return [(int(each.id or 0), each.event) for each in sent if not each.comments]
+
+
+def a_whole_life(submit: Submit, player: Player) -> dict[str, Any]:
+    task = submit()
+    claimed = player.start()
+    player.say(claimed, "one", "two")
+    player.complete(claimed, {"answer": 42})
+    return task
+
+
+def test_a_snapshot_then_what_is_new_then_done(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    task = submit()
+    with follow(client, task["links"]["stream"]) as sent:
+        assert next(sent).retry == "2000"
+        snapshot = next(sent)
+        assert (snapshot.id, snapshot.event) == ("1", "snapshot")
+        task.pop("deduplicated")
+        assert snapshot.data == task
+        claimed = player.start()
+        running = next(sent)
+        assert (running.id, running.event) == ("2", "status")
+        assert (running.data["n"], running.data["kind"], running.data["data"]["to"]) == (2, "status", "running")
+        player.say(claimed, "one\ntwo", "\u2028ü")
+        texts = [next(sent), next(sent)]
+        assert [(each.id, each.event) for each in texts] == [("3", "token"), ("4", "token")]
+        assert [each.data["data"]["text"] for each in texts] == ["one\ntwo", "\u2028ü"]
+        assert sorted(texts[0].data) == ["at", "data", "kind", "n"]
+        player.complete(claimed, {"answer": 42})
+        assert next(sent).data["data"]["to"] == "completed"
+        done = next(sent)
+        assert (done.id, done.event) == ("5", "done")
+        assert done.data == client.get(task["links"]["self"]).json()
+        assert done.data["result"] == {"answer": 42}
+        assert next(sent, None) is None
+
+
+def test_headers(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    stream = a_whole_life(submit, player)["links"]["stream"]
+    for answer in (client.get(stream), client.head(stream)):
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-accel-buffering"] == "no"
+        assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+
+
+def test_every_position_gets_the_rest_exactly_once(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    task = a_whole_life(submit, player)
+    whole = [(1, "status"), (2, "status"), (3, "token"), (4, "token"), (5, "status"), (5, "done")]
+    for path in (task["links"]["stream"], f"/api/task/{task['task_id']}/stream/"):
+        for after in range(5):
+            assert shape(read_all(client, f"{path}?after={after}")) == whole[after:]
+            assert shape(read_all(client, path, **{"Last-Event-ID": str(after)})) == whole[after:]
+        for after in (5, 6, 2**31 - 1):
+            for answer in (
+                client.get(f"{path}?after={after}"),
+                client.get(path, headers={"Last-Event-ID": str(after)}),
+            ):
+                assert (answer.status_code, answer.content) == (204, b"")
+        assert shape(read_all(client, path)) == [(5, "snapshot"), (5, "done")]
+
+
+def test_the_header_goes_before_the_query(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    """EventSource repeats its first URL when it comes back."""
+    stream = a_whole_life(submit, player)["links"]["stream"]
+    assert shape(read_all(client, f"{stream}?after=0", **{"Last-Event-ID": "4"})) == [(5, "status"), (5, "done")]
+    assert client.get(f"{stream}?after=0", headers={"Last-Event-ID": "5"}).status_code == 204
+    assert shape(read_all(client, stream, **{"Last-Event-ID": ""})) == [(5, "snapshot"), (5, "done")]
+
+
+def test_reconnecting_after_every_line_misses_nothing(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    stream = submit()["links"]["stream"]
+    claimed, last, seen = None, "0", []
+    for step in range(12):
+        if claimed is None and step == 1:
+            claimed = player.start()
+        elif claimed is not None and step < 11:
+            player.say(claimed, f"step {step}")
+        elif claimed is not None:
+            player.complete(claimed)
+        with follow(client, stream, **{"Last-Event-ID": last}) as sent:
+            assert next(sent).retry
+            line = next(sent)
+            seen.append((int(line.id or 0), line.event))
+            last = line.id or ""
+    assert seen == [(1, "status"), (2, "status"), *((n, "token") for n in range(3, 12)), (12, "status")]
+    assert client.get(stream, headers={"Last-Event-ID": last}).status_code == 204
+
+
+def test_a_long_history_is_replayed_whole(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    stream = submit()["links"]["stream"]
+    claimed = player.start()
+    for start in range(0, 1500, 300):
+        player.say(claimed, *(str(number) for number in range(start, start + 300)))
+    with follow(client, f"{stream}?after=0") as sent:
+        assert next(sent).retry
+        lines = [next(sent) for _ in range(1502)]
+        player.say(claimed, "live")
+        lines.append(next(sent))
+        player.complete(claimed)
+        lines.extend(sent)
+    assert [int(line.id or 0) for line in lines] == [*range(1, 1505), 1504]
+    texts = [line.data["data"]["text"] for line in lines if line.event == "token"]
+    assert texts == [*(str(number) for number in range(1500)), "live"]
+
+
+def test_a_history_with_a_revival_in_the_middle_is_told_to_its_end(
+    client: httpx2.Client, submit: Submit, player: Player
+) -> None:
+    task = submit()
+    stream = task["links"]["stream"]
+    player.fail(player.start())
+    dead = read_all(client, f"{stream}?after=0")
+    assert shape(dead) == [(1, "status"), (2, "status"), (3, "status"), (3, "done")]
+    assert dead[-1].data["status"] == "dead"
+    assert client.get(stream, headers={"Last-Event-ID": "3"}).status_code == 204
+
+    player.revive(task["task_id"])
+    with follow(client, f"{stream}?after=0") as sent:
+        assert [next(sent).retry, *(next(sent).id for _ in range(4))] == ["2000", "1", "2", "3", "4"]
+        player.complete(player.start())
+        assert shape(list(sent)) == [(5, "status"), (6, "status"), (6, "done")]
+    assert shape(read_all(client, f"{stream}?after=1"))[-2:] == [(6, "status"), (6, "done")]
+    assert shape(read_all(client, f"{stream}?after=3")) == [(4, "status"), (5, "status"), (6, "status"), (6, "done")]
+
+
+def test_lines_after_the_end_are_told_as_well(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    """An audit line can follow the last move: who asks from in between gets it, and `done`."""
+    task = a_whole_life(submit, player)
+    with get_database().connect("test") as connection:
+        connection.execute("UPDATE callboard.tasks SET last_event = 6 WHERE id = %s", [task["task_id"]])
+        connection.execute(
+            "INSERT INTO callboard.events VALUES (%s, 6, 'note', '{}', callboard.now())", [task["task_id"]]
+        )
+    assert shape(read_all(client, f"{task['links']['stream']}?after=5")) == [(6, "note"), (6, "done")]
+
+
+def test_a_canceled_task_is_done(client: httpx2.Client, submit: Submit) -> None:
+    task = submit()
+    with follow(client, task["links"]["stream"]) as sent:
+        assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
+        client.post(task["links"]["cancel"])
+        line, done = list(sent)
+    assert (line.data["data"]["to"], done.event, done.data["status"]) == ("canceled", "done", "canceled")
+
+
+def test_a_task_that_is_hidden_meanwhile_ends_its_stream(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    task = submit()
+    with follow(client, task["links"]["stream"]) as sent, get_database().connect("test") as connection:
+        assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
+        connection.execute("UPDATE callboard.tasks SET hidden_at = callboard.now() WHERE id = %s", [task["task_id"]])
+        player.complete(player.start())
+        assert [each.event for each in sent] == ["status", "status"]
+    problem(client.get(task["links"]["stream"]), 404, "task-not-found")
+
+
+def test_the_name_of_a_kind_cannot_break_the_stream(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    stream = submit()["links"]["stream"]
+    claimed = player.start()
+    player.say(claimed, "x", kind="a\nevent: done\r\ndata: no")
+    player.complete(claimed)
+    assert shape(read_all(client, f"{stream}?after=2"))[0] == (3, "aevent: donedata: no")
+
+
+def test_bad_positions(client: httpx2.Client, submit: Submit) -> None:
+    stream = submit()["links"]["stream"]
+    for after in ("-1", "x", "1.0", "2147483648", "", "1 2"):
+        problem(client.get(stream, params={"after": after}), 422, "invalid-parameter", field="after")
+    for header in ("-1", "x", "1.0", "2147483648", "99999999999999999999", "0x1"):
+        answer = client.get(stream, headers={"Last-Event-ID": header})
+        problem(answer, 422, "invalid-parameter", field="Last-Event-ID")
+    problem(client.get(f"{stream}?from=1"), 422, "invalid-parameter", field="from")
+    problem(client.get(f"/api/v1/tasks/{new_task_id()}/stream"), 404, "task-not-found")
+
+
+def test_a_quiet_stream_is_kept_alive(serve: Serve, player: Player) -> None:
+    client = serve(keep_alive=0.05).client
+    task = client.post("/api/v1/tasks", json={"actor": "anything", "payload": {}}).json()
+    with follow(client, task["links"]["stream"]) as sent:
+        assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
+        assert [next(sent).comments for _ in range(3)] == [["keep-alive"]] * 3
+        player.complete(player.start())
+        assert shape(list(sent)) == [(2, "status"), (3, "status"), (3, "done")]
+
+
+def test_without_hints_the_poll_finds_everything(serve: Serve, player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.taskapi.player.ring_tasks", lambda ids: None)
+    client = serve(poll=0.05).client
+    task = client.post("/api/v1/tasks", json={"actor": "anything", "payload": {}}).json()
+    with follow(client, task["links"]["stream"]) as sent:
+        assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
+        claimed = player.start()
+        assert next(sent).id == "2"
+        player.complete(claimed)
+        assert shape(list(sent)) == [(3, "status"), (3, "done")]
+
+
+def test_lines_still_arrive_after_the_listener_lost_its_connection(
+    serve: Serve, player: Player, connection: Any
+) -> None:
+    server = serve(poll=3600)  # only hints are left
+    client = server.client
+    task = client.post("/api/v1/tasks", json={"actor": "anything", "payload": {}}).json()
+    with follow(client, task["links"]["stream"]) as sent:
+        assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
+        listeners = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE %s OR query = 'SELECT 1\n'"
+        [first] = {row["pid"] for row in connection.execute(listeners, [f"LISTEN%{TASKS}%"])}
+        connection.execute("SELECT pg_terminate_backend(%s)", [first])
+        eventually(lambda: not server.feed.connected, what="the listener noticed")
+        claimed = player.start()  # its hint is heard by nobody
+        assert next(sent).id == "2"
+        eventually(lambda: server.feed.connected, what="the listener is back")
+        player.complete(claimed)
+        assert shape(list(sent)) == [(3, "status"), (3, "done")]

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 _R = TypeVar("_R")
 _SLICE = 0.1
+_STEP = 0.01
 
 
 def pause(seconds: float) -> None:
@@ -31,12 +32,19 @@ def uninterrupted(work: Callable[[], _R]) -> _R:
     thread = threading.Thread(target=run, daemon=True)
     try:
         thread.start()
-        while thread.is_alive():
-            thread.join(_SLICE)
+        _await(outcome)
     finally:
+        if thread.ident is None:
+            time.sleep(_SLICE)  # struck while it was being started
         if thread.ident is not None:
-            thread.join()
+            _await(outcome)
     if "failed" in outcome:
         raise outcome["failed"]
     value: _R = outcome["value"]
     return value
+
+
+def _await(outcome: dict[str, Any]) -> None:
+    """Not Thread.join: an exception that strikes in there makes Python 3.11 take the thread for ended."""
+    while not outcome:
+        time.sleep(_STEP)

@@ -2,6 +2,7 @@
 
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -52,6 +53,7 @@ class Database:
         # A pooler in transaction mode loses what a session has prepared or set.
         self._pooled = settings.direct_url is not None and settings.direct_url != settings.database_url
         self._pool: ConnectionPool[Connection] | None = None
+        self._opening = threading.Lock()  # many threads may be the first
 
     def url(self) -> str:
         return self._url or self._embedded.url()
@@ -69,17 +71,20 @@ class Database:
         return connection
 
     def pool(self) -> ConnectionPool[Connection]:
-        if self._pool is None:
-            self._pool = ConnectionPool(
-                self.url(),
-                min_size=1,
-                max_size=get_settings().threads + 4,
-                open=True,
-                timeout=10,
-                kwargs={"autocommit": True, "row_factory": dict_row, "application_name": "callboard", **_KEEPALIVES},
-                configure=lambda connection: self._configure(connection, prepare=not self._pooled),
-                reconnect_timeout=5,
-            )
+        with self._opening:
+            return self._pool or self._open_pool()
+
+    def _open_pool(self) -> ConnectionPool[Connection]:
+        self._pool = ConnectionPool(
+            self.url(),
+            min_size=1,
+            max_size=get_settings().threads + 4,
+            open=True,
+            timeout=10,
+            kwargs={"autocommit": True, "row_factory": dict_row, "application_name": "callboard", **_KEEPALIVES},
+            configure=lambda connection: self._configure(connection, prepare=not self._pooled),
+            reconnect_timeout=5,
+        )
         return self._pool
 
     def _configure(self, connection: Connection, *, prepare: bool) -> None:
@@ -97,13 +102,15 @@ class Database:
 
 
 _database: Database | None = None
+_making = threading.Lock()
 
 
 def get_database() -> Database:
     global _database
-    if _database is None:
-        _database = Database()
-    return _database
+    with _making:
+        if _database is None:
+            _database = Database()
+        return _database
 
 
 def close_database() -> None:
@@ -115,8 +122,8 @@ def close_database() -> None:
 
 
 def _forget_after_fork() -> None:
-    global _database
-    _database = None
+    global _database, _making
+    _database, _making = None, threading.Lock()
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)

@@ -8,6 +8,7 @@ import atexit
 import fcntl
 import logging
 import os
+import threading
 import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -23,9 +24,14 @@ class EmbeddedPostgres:
         self._folder = (data_dir / "postgres").resolve()
         self._users: IO[str] | None = None
         self._server: PostgresServer | None = None
+        self._starting = threading.Lock()
 
     def url(self) -> str:
         """Starts the server unless it runs already, and says where it is."""
+        with self._starting:
+            return self._start()
+
+    def _start(self) -> str:
         if self._server is None:
             self._folder.parent.mkdir(parents=True, exist_ok=True)
             self._users = (self._folder.parent / "postgres.users").open("w")

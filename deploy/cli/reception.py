@@ -26,9 +26,9 @@ class Reception:
 
     def welcome(self, url: str, settings: Settings, logs: Path, callboard: str) -> None:
         took = duration(time.monotonic() - self._begun)
-        self._say(
-            f"Workers    {settings.processes} processes, {settings.threads} threads each\nLogs       {_short(logs)}\n"
-        )
+        self._say(f"Workers    {settings.processes} processes, {settings.threads} threads each")
+        self._say(f"Console    {url}/")
+        self._say(f"Logs       {_short(logs)}\n")
         self._say(f"Callboard is up: {url}  (ready after {took})\n", style="bold green")
         self._say(
             "Ask for a picture, and watch it being made:\n\n"

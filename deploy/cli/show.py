@@ -15,7 +15,7 @@ _LINES = 10
 def show(task_id: TaskId, as_json: JsonOption = False) -> None:
     """Show a task, its attempts and its history.
 
-    With --json: the task as the HTTP API shows it, and its attempts.
+    With --json: all of the task, and its attempts.
 
     \b
     Examples:

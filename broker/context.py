@@ -1,8 +1,11 @@
 """What a running task can do: say how far it is, keep what it must not lose, learn that it should stop."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from structlog.typing import FilteringBoundLogger
 
 from broker.execution import Execution
 from state import claims, jsonsafe
@@ -21,10 +24,15 @@ class Context:
         self.attempt = claimed.attempt
         self.max_attempts = claimed.max_attempts
         self.tenant = claimed.tenant
-        self.log = log.bind(task_id=claimed.id, actor=claimed.actor, epoch=claimed.epoch)
         self._execution = execution
         self._desk = desk
         self._checkpoint = claimed.checkpoint
+
+    @cached_property
+    def log(self) -> FilteringBoundLogger:
+        """structlog, bound to the task."""
+        claimed = self._execution.claimed
+        return log.bind(task_id=claimed.id, actor=claimed.actor, epoch=claimed.epoch)
 
     def progress(self, percent: float | None = None, message: str = "") -> None:
         """Where the work stands. The latest wins; it is written at most a few times a second."""

@@ -2,7 +2,7 @@
 while the writer still owns the task."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any, Literal
@@ -88,6 +88,10 @@ class HeldLease:
     cancel_requested: str | None
 
 
+def _fields(record: Report | Settlement) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in record.__slots__}  # asdict would copy whole results
+
+
 _by_id = attrgetter("id")  # all lock tasks in this order
 
 
@@ -112,13 +116,13 @@ def claim(connection: Connection, request: ClaimRequest) -> ClaimAnswer:
 
 def report(connection: Connection, reports: Iterable[Report]) -> set[tuple[str, int]]:
     """Answers the (id, epoch) that were still ours."""
-    body = jsonsafe.dump([asdict(each) for each in sorted(reports, key=_by_id)])
+    body = jsonsafe.dump([_fields(each) for each in sorted(reports, key=_by_id)])
     return {(row["id"], row["epoch"]) for row in connection.execute(statement("report"), {"reports": body})}
 
 
 def settle(connection: Connection, settlements: Iterable[Settlement]) -> list[Row]:
     """Answers a row for each that was still ours, with the status that it moved to."""
-    body = jsonsafe.dump([asdict(each) for each in sorted(settlements, key=_by_id)])
+    body = jsonsafe.dump([_fields(each) for each in sorted(settlements, key=_by_id)])
     return connection.execute(statement("settle"), {"outcomes": body}).fetchall()
 
 

@@ -111,7 +111,9 @@ def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> 
     while True:
         inserted = _insert([row], conn=conn)
         if inserted:
-            return Task.from_row(inserted[0])
+            return (
+                get_task(row["id"], conn=conn) if inserted[0]["status"] == "waiting" else Task.newborn(row, inserted[0])
+            )
         # The key is held; or an earlier try had committed before its connection was lost. It may also have been
         # given free a moment ago: then it is ours now.
         holder = row["id"] if new.dedup_key is None else _holder(row, conn=conn)

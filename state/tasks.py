@@ -15,6 +15,17 @@ DEFAULT_LIMIT = 100
 
 
 _NEVER_RAN: dict[str, Any] = {
+    "lane": "primary",
+    "result": None,
+    "error": None,
+    "attempt": 0,
+    "tokens": 0,
+    "cost": 0,
+    "started_at": None,
+    "finished_at": None,
+    "worker_id": None,
+    "cancel_requested": None,
+    "last_event": 1,
     "error_history": [],
     "heartbeat_at": None,
     "lease_expires_at": None,
@@ -68,6 +79,18 @@ class Task(BaseModel):
             "usage": {"tokens": row["tokens"], "cost": float(row["cost"])},
         }
         return cls.model_construct(**(_NEVER_RAN | known | derived))
+
+    @classmethod
+    def newborn(cls, asked: Row, inserted: Row) -> "Task":
+        """What submit has just inserted, without reading it back."""
+        progress = {
+            "percent": 0,
+            "message": "Queued",
+            "elapsed_ms": 0,
+            "updated_at": inserted["created_at"].isoformat(),
+        }
+        updated = {"progress": progress, "updated_at": inserted["created_at"]}
+        return cls.from_row(_NEVER_RAN | asked | inserted | updated)
 
     @property
     def finished(self) -> bool:

@@ -17,6 +17,7 @@ class Vitals:
     running: int
     oldest_queued_seconds: float | None
     last_started_seconds: float | None
+    breakers: dict[str, str]  # state by gate
 
 
 def get_vitals() -> Vitals:

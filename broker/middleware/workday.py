@@ -1,5 +1,6 @@
 """Opens the workplace when a worker boots, and closes it when it ends."""
 
+import itertools
 from typing import Any
 
 from dramatiq import Worker
@@ -18,8 +19,10 @@ class Workday(Middleware):
         allowed = worker.consumer_whitelist
         queues = sorted(queue for queue in broker.task_queues if not allowed or queue in allowed)
 
+        order = itertools.count(1)  # numbers of their own: Dramatiq compares whole messages when two are equal
+
         def deliver(execution: Execution) -> None:
-            worker.work_queue.put((0, message_for(execution)))
+            worker.work_queue.put((next(order), message_for(execution)))
 
         workplace.set_current(Workplace(queues, worker.worker_threads, deliver))
 

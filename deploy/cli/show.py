@@ -57,6 +57,8 @@ def _facts(task: "Task") -> "RenderableType":
         "Attempt": f"{task.attempt} of {task.max_attempts}",
         "Submitted": relative(task.created_at),
     }
+    if task.waiting is not None:
+        facts["Waits"] = _why(task.waiting)
     if task.status == "scheduled":
         facts["Due"] = relative(task.available_at)
     if task.started_at is not None:
@@ -82,6 +84,14 @@ def _facts(task: "Task") -> "RenderableType":
     for name, value in facts.items():
         grid.add_row(name, value if isinstance(value, Text) else Text(value))
     return grid
+
+
+def _why(waiting: dict[str, Any]) -> str:
+    from deploy.cli.output import duration, plain
+
+    words = f"at {plain(waiting['gate'])}: {plain(waiting['reason'])}; number {waiting['position']} in line"
+    eta = waiting["eta_seconds"]
+    return words if eta is None else f"{words}, about {duration(float(eta))} to go"
 
 
 def _attempts(attempts: list[dict[str, Any]]) -> "RenderableType":

@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from typing import Literal
 
 import psycopg
 from starlette.concurrency import run_in_threadpool
@@ -42,14 +43,16 @@ def _examine() -> Health:
             DatabaseHealth(status="down", latency_ms=None),
             WorkersHealth(status="unknown", alive=None, seconds_since_seen=None),
             ConsumptionHealth(status="unknown", running=None, oldest_queued_seconds=None, last_started_seconds=None),
+            {},
         )
     database = DatabaseHealth(status="ok", latency_ms=round((time.perf_counter() - began) * 1000, 3))
     workers = WorkersHealth(
         status="ok" if vitals.workers else "none", alive=vitals.workers, seconds_since_seen=vitals.silent_seconds
     )
     consumption = _consumption(vitals)
-    well = vitals.workers > 0 and consumption.status != "stalled"
-    return _health("healthy" if well else "degraded", database, workers, consumption)
+    open_breakers = [gate for gate, state in vitals.breakers.items() if state != "closed"]
+    well = vitals.workers > 0 and consumption.status != "stalled" and not open_breakers
+    return _health("healthy" if well else "degraded", database, workers, consumption, vitals.breakers)
 
 
 def _consumption(vitals: Vitals) -> ConsumptionHealth:
@@ -65,6 +68,14 @@ def _consumption(vitals: Vitals) -> ConsumptionHealth:
     )
 
 
-def _health(status: str, database: DatabaseHealth, workers: WorkersHealth, consumption: ConsumptionHealth) -> Health:
-    components = HealthComponents(database=database, workers=workers, circuit_breakers={}, consumption=consumption)
-    return Health.model_validate({"status": status, "components": components, "timestamp": datetime.now(UTC)})
+def _health(
+    status: Literal["healthy", "degraded", "unhealthy"],
+    database: DatabaseHealth,
+    workers: WorkersHealth,
+    consumption: ConsumptionHealth,
+    breakers: dict[str, str],
+) -> Health:
+    components = HealthComponents(
+        database=database, workers=workers, circuit_breakers=breakers, consumption=consumption
+    )
+    return Health(status=status, components=components, timestamp=datetime.now(UTC))

@@ -17,9 +17,9 @@ pre { background: #f4f4f4; padding: 1rem; overflow-x: auto }</style>
 <h1>Callboard</h1>
 <p>Long, expensive work that is never lost and can always be watched: you submit a task, a worker runs it, and its
 history is here for everyone, live.</p>
-<pre>curl -X POST {base}api/v1/tasks -d \\
-  '{{"actor": "media_generation", "payload": {{"prompt": "a lighthouse in a storm"}}}}'
-curl -N {base}api/v1/tasks/<em>task_id</em>/stream</pre>
+<pre>curl -X POST BASE/api/v1/tasks -d \\
+  '{"actor": "media_generation", "payload": {"prompt": "a lighthouse in a storm"}}'
+curl -N BASE/api/v1/tasks/<em>task_id</em>/stream</pre>
 <p><a href="/api/v1/tasks">tasks</a> · <a href="/api/v1/actors">actors</a> · <a href="/api/v1/workers">workers</a> ·
 <a href="/health">health</a> · <a href="/openapi.json">OpenAPI</a></p>
 </html>
@@ -27,7 +27,7 @@ curl -N {base}api/v1/tasks/<em>task_id</em>/stream</pre>
 
 
 async def get_home(request: Request) -> Response:
-    return HTMLResponse(_PAGE.format(base=request.base_url))
+    return HTMLResponse(_PAGE.replace("BASE/", str(request.base_url)))
 
 
 async def get_openapi(_: Request) -> Response:

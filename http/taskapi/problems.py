@@ -12,6 +12,7 @@ from starlette.responses import Response
 from state import jsonsafe
 from state.errors import (
     ContentNotFound,
+    ContentStoreFailed,
     IdempotencyConflict,
     IdempotencyPending,
     IllegalTransition,
@@ -46,6 +47,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "idempotency-conflict": (422, "The key was used with another body"),
     "internal-error": (500, "Something went wrong on our side"),
     "not-ready": (503, "The database does not answer"),
+    "content-store-failed": (503, "The content store does not answer"),
 }
 _BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
 _LONGEST = 500  # characters of a text that repeats what the client sent
@@ -107,6 +109,8 @@ def _of_state(failure: StateError) -> Problem:
             return Problem("task-not-found", text, {"task_id": jsonsafe.clean_text(failure.task_id, _LONGEST)})
         case ContentNotFound():
             return Problem("content-not-found", text)
+        case ContentStoreFailed():
+            return Problem("content-store-failed", "Try again in a moment.", headers={"Retry-After": "5"})
         case UnknownActor():
             return Problem("unknown-actor", text, {"field": "actor", "known": failure.known})
         case InvalidPayload():

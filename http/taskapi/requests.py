@@ -40,6 +40,13 @@ def _iso_text(value: object) -> object:
     return value
 
 
+def _digits(value: object) -> object:
+    """Pydantic would take 1.0 and 1_0 as well."""
+    if isinstance(value, str) and not (value.isascii() and value.isdecimal()):
+        raise ValueError("must be a whole number")
+    return value
+
+
 def _within_reach(value: datetime) -> datetime:
     if value.year not in _YEARS:
         raise ValueError(f"the year must be {_YEARS.start} to {_YEARS.stop - 1}")
@@ -47,7 +54,8 @@ def _within_reach(value: datetime) -> datetime:
 
 
 Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_iso_text), AfterValidator(_within_reach)]
-Position = Annotated[int, Field(ge=0, le=LAST_POSITION)]
+Count = Annotated[int, BeforeValidator(_digits)]
+Position = Annotated[Count, Field(ge=0, le=LAST_POSITION)]
 
 
 class TaskOptions(BaseModel):
@@ -62,6 +70,9 @@ class TaskOptions(BaseModel):
     available_at: Moment | None = None
     max_age_seconds: float | None = Field(None, ge=0, description="Counted from the moment the task may start.")
     tenant: str | None = Field(None, min_length=1, max_length=200)
+    target: str | None = Field(None, min_length=1, max_length=200, description="One task of it runs at a time.")
+    dedup_key: str | None = Field(None, min_length=1, max_length=200)
+    dedup_ttl_seconds: float = Field(24 * 3600.0, ge=0, description="How long the key is held at the most.")
 
     def task(self, actor: str, payload: dict[str, Any]) -> NewTask:
         options = {name: getattr(self, name) for name in TaskOptions.model_fields}
@@ -116,7 +127,7 @@ class TaskQuery(BaseModel):
     workflow_run_id: str | None = None
     tenant: str | None = None
     error_type: str | None = None
-    limit: int = Field(100, ge=1, le=MAX_LIMIT)
+    limit: Count = Field(100, ge=1, le=MAX_LIMIT)
     cursor: str | None = Field(None, description="`next_cursor` of the page before.")
 
 
@@ -124,7 +135,7 @@ class EventQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     after: Position = Field(0, description="Only lines with a greater n.")
-    limit: int = Field(100, ge=1, le=MAX_LIMIT)
+    limit: Count = Field(100, ge=1, le=MAX_LIMIT)
     cursor: str | None = Field(None, description="`next_cursor` of the page before; goes before `after`.")
 
 

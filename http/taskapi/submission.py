@@ -42,6 +42,7 @@ def _accept(route: str, new: NewTask, raw: bytes, key: str | None) -> Response:
         task = submit_new(new, conn=conn)
         # As text: stored as JSON, it would come back with its members in another order.
         return {
+            "status": 200 if task.deduplicated else 202,
             "location": Links.of(task.task_id).self,
             "queue": task.queue,
             "body": AcceptedTask.of(task).model_dump_json(),
@@ -57,4 +58,5 @@ def _accept(route: str, new: NewTask, raw: bytes, key: str | None) -> Response:
 
 
 def _accepted(answer: Answer, headers: dict[str, str] | None = None) -> Response:
-    return Response(answer["body"], 202, {"Location": answer["location"], **(headers or {})}, "application/json")
+    headers = {"Location": answer["location"], **(headers or {})}
+    return Response(answer["body"], answer["status"], headers, "application/json")

@@ -39,11 +39,7 @@ class TaskView(Task):
     """A task. A null is null, not missing."""
 
     last_event: int = Field(exclude=True)
-    target: str | None = None
-    workflow_id: str | None = None
-    dedup_key: str | None = None
-    gates: list[str] = Field(default_factory=list)
-    waiting: dict[str, Any] | None = None
+    deduplicated: bool = Field(False, exclude=True)
     links: Links
 
     @classmethod
@@ -52,7 +48,7 @@ class TaskView(Task):
 
 
 class AcceptedTask(TaskView):
-    """The answer to a submission."""
+    """The answer to a submission; `deduplicated`: the key's holder, which was there before."""
 
     deduplicated: bool = False
 
@@ -120,7 +116,7 @@ class ActorView(BaseModel):
     max_age_seconds: float | None
     time_limit_seconds: float
     policy: PolicyView
-    gates: list[str] = Field(default_factory=list)
+    gates: list[str] = Field(description="Those that are known before a payload is; a task may have others.")
 
     @classmethod
     def of(cls, spec: ActorSpec) -> "ActorView":
@@ -134,6 +130,7 @@ class ActorView(BaseModel):
             max_age_seconds=spec.max_age(),
             time_limit_seconds=spec.time_limit,
             policy=PolicyView(schedules=schedules, default=list(spec.policy.default)),
+            gates=[gate.key for gate in spec.known_gates()] if spec.known_gates else [],
         )
 
 
@@ -163,7 +160,7 @@ class ConsumptionHealth(BaseModel):
 class HealthComponents(BaseModel):
     database: DatabaseHealth
     workers: WorkersHealth
-    circuit_breakers: dict[str, Any]
+    circuit_breakers: dict[str, str]
     consumption: ConsumptionHealth
 
 

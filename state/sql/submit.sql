@@ -52,4 +52,4 @@ WITH input AS MATERIALIZED (
            jsonb_strip_nulls(jsonb_build_object('to', b.status, 'gate', b.waiting_gate)) || '{"from": null}', b.created_at
     FROM born b
 )
-SELECT b.* FROM born b
+SELECT b.id, b.actor, b.queue, b.status, b.epoch, b.available_at, b.created_at FROM born b

@@ -24,5 +24,7 @@ SELECT a.workers, a.silent_seconds, r.tasks AS running,
        (SELECT extract(epoch FROM callboard.now() - min(available_at))::double precision FROM heads)
            AS oldest_queued_seconds,
        extract(epoch FROM callboard.now() - greatest(r.started_at, n.started_at))::double precision
-           AS last_started_seconds
+           AS last_started_seconds,
+       (SELECT coalesce(jsonb_object_agg(key, breaker_state), '{}') FROM callboard.gates
+        WHERE breaker_threshold IS NOT NULL) AS breakers
 FROM alive a, running r, newest n

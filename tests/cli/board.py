@@ -83,8 +83,9 @@ class Board:
             int(line["worker"].split(":")[1]) for line in said if psutil.pid_exists(int(line["worker"].split(":")[1]))
         }
 
-    def postmaster(self) -> int:
-        return int((self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+    def postmaster(self) -> int | None:
+        file = self.data_dir / "postgres" / "postmaster.pid"
+        return int(file.read_text().splitlines()[0]) if file.exists() else None
 
     def processes(self) -> list[psutil.Process]:
         """Everything that has our data directory in its environment or on its command line, dead parents or not."""

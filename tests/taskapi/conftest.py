@@ -34,8 +34,8 @@ class StrictPayload(BaseModel, extra="forbid"):
 def actors(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog.load_actors()
     monkeypatch.setattr(catalog, "_actors", dict(catalog._actors))
-    for name, model in (("anything", AnyPayload), ("strict", StrictPayload)):
-        catalog.enter(ActorSpec(name, "stage", model, 3, lambda: None, 60, STANDARD_POLICY, "Only for tests."))
+    for name, queue, model in (("anything", "stage", AnyPayload), ("strict", "other", StrictPayload)):
+        catalog.enter(ActorSpec(name, queue, model, 3, lambda: None, 60, STANDARD_POLICY, "Only for tests."))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ class Player:
 
     def start(self, queue: str = "stage") -> Claimed:
         request = ClaimRequest("player", next(self._numbers), [queue], 1, 0, [], 0.3)
-        [claimed] = claim(self._connection, request)
+        [claimed] = claim(self._connection, request).tasks
         ring_tasks([claimed.id])
         return claimed
 

@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 
 from taskapi import create_app
 from taskapi.feed import Feed, Pace
+from tests.support.eventually import eventually
 
 
 class RunningServer:
@@ -18,12 +19,11 @@ class RunningServer:
             self.app, host="127.0.0.1", port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=3
         )
         self._server = uvicorn.Server(config)
-        self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, name="server")
 
     def __enter__(self) -> "RunningServer":
         self._thread.start()
-        assert self._started.wait(10), "the server did not start"
+        eventually(lambda: self._server.started or not self._thread.is_alive(), what="the server started")
         port = self._server.servers[0].sockets[0].getsockname()[1]
         self.address = ("127.0.0.1", port)
         self.url = f"http://127.0.0.1:{port}"
@@ -42,13 +42,17 @@ class RunningServer:
         feed: Feed = self.app.state.feed
         return feed
 
+    def places(self) -> int:
+        """How many streams have a place at the feed; asked in the server's own thread."""
+
+        async def count() -> int:
+            return len(self.feed._all())
+
+        return asyncio.run_coroutine_threadsafe(count(), self.loop).result(10)
+
     def _run(self) -> None:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
         self.loop = asyncio.get_running_loop()
-        serving = asyncio.create_task(self._server.serve())
-        while not self._server.started and not serving.done():
-            await asyncio.sleep(0.005)
-        self._started.set()
-        await serving
+        await self._server.serve()

@@ -13,11 +13,11 @@ from tests.taskapi.player import Player
 
 Submit = Callable[..., dict[str, Any]]
 
-FIELDS = (
-    "task_id actor queue lane status priority payload result error error_history progress attempt max_attempts "
-    "retry_count epoch available_at created_at started_at finished_at updated_at worker_id heartbeat_at "
-    "lease_expires_at cancel_requested tenant target workflow_id dedup_key gates waiting usage links"
-).split()
+FIELDS = """
+    task_id actor queue lane status priority payload result error error_history progress attempt max_attempts
+    retry_count epoch available_at created_at started_at finished_at updated_at worker_id heartbeat_at
+    lease_expires_at cancel_requested tenant target workflow_id dedup_key gates waiting usage links
+"""
 
 
 def test_a_task_is_accepted_and_can_be_read(client: httpx2.Client) -> None:
@@ -27,7 +27,7 @@ def test_a_task_is_accepted_and_can_be_read(client: httpx2.Client) -> None:
     task = answer.json()
     assert answer.headers["location"] == f"/api/v1/tasks/{task['task_id']}"
     assert task.pop("deduplicated") is False
-    assert sorted(task) == sorted(FIELDS)
+    assert sorted(task) == sorted(FIELDS.split())
     assert (task["actor"], task["status"], task["queue"], task["priority"]) == ("anything", "queued", "stage", 2)
     assert task["payload"] == {"x": [1, None, "ü"]}
     assert (task["progress"]["percent"], task["progress"]["message"]) == (0, "Queued")
@@ -44,6 +44,19 @@ def test_all_options_are_kept(submit: Submit) -> None:
     assert (task["queue"], task["priority"], task["max_attempts"], task["tenant"]) == ("other", 0, 7, "acme")
     assert (task["status"], datetime.fromisoformat(task["available_at"])) == ("scheduled", soon)
     assert submit(delay_seconds=60)["status"] == "scheduled"
+    placed = submit(target="site/1", tenant="acme")
+    assert (placed["target"], placed["gates"]) == ("site/1", ["target:acme/site/1", "tenant:acme"])
+
+
+def test_a_dedup_key_that_is_held_answers_its_holder(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    first = submit(dedup_key="daily")
+    assert (first["dedup_key"], first["deduplicated"]) == ("daily", False)
+    again = client.post("/api/v1/tasks", json={"actor": "anything", "payload": {"x": 1}, "dedup_key": "daily"})
+    assert (again.status_code, again.json()["deduplicated"]) == (200, True)
+    assert again.json()["task_id"] == first["task_id"]
+    assert again.headers["location"] == first["links"]["self"]
+    player.complete(player.start())
+    assert submit(dedup_key="daily")["task_id"] != first["task_id"]
 
 
 @pytest.mark.parametrize("path", ["/api/v1/tasks", "/api/v1/tasks/", "/api/task", "/api/task/"])
@@ -80,7 +93,7 @@ def test_the_list_goes_on_page_by_page(client: httpx2.Client, submit: Submit) ->
 def test_the_list_can_be_filtered(client: httpx2.Client, submit: Submit, player: Player) -> None:
     dead = submit(payload={"workflow_run_id": "run-1"}, tenant="acme")["task_id"]
     player.fail(player.start(), "NotFound")
-    queued = submit("strict", {"text": "x"}, queue="other")["task_id"]
+    queued = submit("strict", {"text": "x"})["task_id"]
     filters = {
         "status=dead": [dead], "status=queued": [queued], "status=running": [],
         "actor=strict": [queued], "queue=other": [queued], "lane=retry": [dead], "lane=primary": [queued],
@@ -158,8 +171,8 @@ def test_an_unknown_id_is_not_found(client: httpx2.Client) -> None:
 
 
 BAD_QUERIES = [
-        "limit=0", "limit=501", "limit=x", "limit=", "limit=1&limit=2", "cursor=x", "cursor=", "cursor=dHFf", "cursor=ü",
-        "status=lost", "status=", "lane=fast", "actor=%00", "statsu=dead", "limit=1e2", "limit=99999999999999999999999",
+    "limit=0", "limit=501", "limit=x", "limit=", "limit=1&limit=2", "cursor=x", "cursor=", "cursor=dHFf", "cursor=ü",
+    "status=lost", "status=", "lane=fast", "actor=%00", "statsu=dead", "limit=1e2", "limit=99999999999999999999999",
 ]  # fmt: skip
 
 

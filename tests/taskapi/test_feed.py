@@ -1,0 +1,192 @@
+"""Server-sent events: what many clients cost, and what they do to each other."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from state import NewTask, events, submit_many, tasks
+from state.bell import ring_tasks
+from state.claims import ClaimRequest, Report, Settlement, claim, report, settle
+from state.database import get_database
+from state.settings import get_settings
+from taskapi.feed import Subscription
+from taskapi.lines import Line
+from tests.support.eventually import eventually
+from tests.support.postgres import TestPostgres
+from tests.taskapi.following import follow, read_all
+from tests.taskapi.player import Player
+from tests.taskapi.running import RunningServer
+
+Serve = Callable[..., RunningServer]
+STREAMS = 200
+ROUNDS = 10
+
+
+@pytest.fixture
+def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that reads of tasks and events have sent."""
+    sent: list[str] = []
+    for module in (events, tasks):
+        for name in ("fetch", "fetch_one"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, _counting(getattr(module, name), sent))
+    return sent
+
+
+def _counting(fetch: Callable[..., Any], sent: list[str]) -> Callable[..., Any]:
+    def counted(statement: str, *rest: Any) -> Any:
+        sent.append(statement)
+        return fetch(statement, *rest)
+
+    return counted
+
+
+def connections(connection: psycopg.Connection) -> int:
+    row = connection.execute(
+        "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+        "AND application_name LIKE 'callboard%'"
+    ).fetchone()
+    return int(row["n"])
+
+
+async def follow_all(url: str, ids: list[str], opened: Callable[[], None]) -> list[list[int]]:
+    """The n of every line of every stream, snapshot and done included."""
+    limits = httpx2.Limits(max_connections=None)
+    async with httpx2.AsyncClient(base_url=url, limits=limits, timeout=60, trust_env=False) as client:
+        waiting = len(ids)
+
+        async def one(task_id: str) -> list[int]:
+            nonlocal waiting
+            seen = []
+            async with client.stream("GET", f"/api/v1/tasks/{task_id}/stream") as answer:
+                assert answer.status_code == 200
+                async for line in answer.aiter_lines():
+                    if line.startswith("id: "):
+                        seen.append(int(line[4:]))
+                        if len(seen) == 1:
+                            waiting -= 1
+                            if waiting == 0:
+                                opened()
+            return seen
+
+        return await asyncio.gather(*(one(task_id) for task_id in ids))
+
+
+@pytest.mark.parametrize("watched", [1, 20, STREAMS])
+def test_connections_and_queries_do_not_grow_with_the_streams(
+    server: RunningServer, connection: psycopg.Connection, queries: list[str], watched: int
+) -> None:
+    ids = submit_many([NewTask("anything", {}) for _ in range(watched)])
+    with get_database().connect("player") as desk, ThreadPoolExecutor(1) as pool:
+        opened = threading.Event()
+        everyone = pool.submit(
+            asyncio.run, follow_all(server.url, [ids[number % watched] for number in range(STREAMS)], opened.set)
+        )
+        assert opened.wait(60)
+        eventually(lambda: server.places() == STREAMS, what="all streams have joined the feed")
+        at_most = get_settings().threads + 4 + 3  # the pool, and one each to listen, to ring, and for the player
+        assert connections(connection) <= at_most
+        queries.clear()
+        began = time.monotonic()
+        claimed = claim(desk, ClaimRequest("player", 1, ["stage"], watched, 0, [], 0.3)).tasks
+        for number in range(ROUNDS):
+            said = [{"kind": "token", "data": {"text": str(number)}}]
+            assert len(report(desk, [Report(task.id, task.epoch, events=said) for task in claimed])) == watched
+            ring_tasks(ids)
+        settle(desk, [Settlement(task.id, task.epoch, "completed") for task in claimed])
+        ring_tasks(ids)
+        seen = everyone.result(60)
+        polls = time.monotonic() - began
+        assert seen == [[1, *range(2, ROUNDS + 4), ROUNDS + 3]] * STREAMS
+        assert set(queries) == {"events_of_many", "tasks_of_many"}
+        assert len(queries) <= 2 * (ROUNDS + 2) + polls
+        assert connections(connection) <= at_most
+    eventually(lambda: server.places() == 0, what="nobody is watched any more")
+
+
+def test_a_client_that_does_not_read_is_dropped_and_nobody_else_notices(serve: Serve, player: Player) -> None:
+    server = serve(capacity=300, patience=1.0)
+    [task_id] = submit_many([NewTask("anything", {})])
+    path = f"/api/v1/tasks/{task_id}/stream"
+    claimed = player.start()
+    texts = [f"{number} {'x' * 40_000}" for number in range(600)]
+    with socket.socket() as deaf, ThreadPoolExecutor(1) as pool:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.settimeout(30)
+        deaf.connect(server.address)
+        deaf.sendall(f"GET {path}?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        reading = pool.submit(read_all, server.client, f"{path}?after=0")
+        eventually(lambda: server.places() == 2, what="both have joined")
+        for start in range(0, len(texts), 50):
+            player.say(claimed, *texts[start : start + 50])
+        eventually(lambda: server.places() == 1, what="the deaf one is out")
+        player.complete(claimed)
+        lines = reading.result(60)
+        assert [line.data["data"]["text"] for line in lines if line.event == "token"] == texts
+        assert lines[-1].event == "done"
+        received = b"".join(_until_closed(deaf))
+    assert b"event: done" not in received
+    last = max(int(line[4:]) for line in received.decode(errors="replace").splitlines() if line.startswith("id: "))
+    assert 1 <= last < 600
+    rest = read_all(server.client, path, **{"Last-Event-ID": str(last)})
+    assert [int(line.id or 0) for line in rest] == [*range(last + 1, 604), 603]
+
+
+def _until_closed(connection: socket.socket) -> Iterator[bytes]:
+    while data := connection.recv(65536):
+        yield data
+
+
+def test_a_slow_client_that_does_read_gets_everything(serve: Serve, player: Player) -> None:
+    """Its place at the feed is full again and again; it reads on from the database, at its own pace."""
+    server = serve(capacity=1)
+    [task_id] = submit_many([NewTask("anything", {})])
+    claimed = player.start()
+    with follow(server.client, f"/api/v1/tasks/{task_id}/stream?after=0") as sent:
+        assert [next(sent).retry, next(sent).id, next(sent).id] == ["2000", "1", "2"]
+        for start in range(0, 900, 90):
+            player.say(claimed, *(str(number) for number in range(start, start + 90)))
+        player.complete(claimed)
+        assert [int(line.id or 0) for line in sent] == [*range(3, 904), 903]
+
+
+def test_a_place_taken_while_lines_were_read_gets_no_gap() -> None:
+    async def scenario() -> None:
+        subscription = Subscription("tq", 3, False, 10)
+        subscription.offer([Line(8, b"8", None)], after=7)  # read for others, who were at 7
+        assert subscription.position == 3
+        subscription.offer([Line(n, str(n).encode(), None) for n in (2, 3, 4, 5)], after=1)
+        assert [await subscription.take(0), await subscription.take(0), await subscription.take(0)] == [b"4", b"5", b""]
+        assert subscription.position == 5
+
+    asyncio.run(scenario())
+
+
+def test_streams_go_on_after_the_database_was_restarted(
+    server: RunningServer, postgres: TestPostgres, database_url: str
+) -> None:
+    [task_id] = submit_many([NewTask("anything", {})])
+    with follow(server.client, f"/api/v1/tasks/{task_id}/stream") as sent:
+        assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
+        postgres.restart("immediate")
+        with get_database().connect("player") as connection:
+            player = Player(connection)
+            player.complete(player.start())
+        assert [line.event for line in sent] == ["status", "status", "done"]
+    assert server.client.get(f"/api/v1/tasks/{task_id}").json()["status"] == "completed"
+
+
+def test_a_client_that_leaves_gives_up_its_place(server: RunningServer) -> None:
+    [task_id] = submit_many([NewTask("anything", {})])
+    with follow(server.client, f"/api/v1/tasks/{task_id}/stream") as sent:
+        assert next(sent).retry
+        eventually(server.places, what="it has a place")
+    eventually(lambda: server.places() == 0, what="it has left")

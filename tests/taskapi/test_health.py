@@ -1,0 +1,173 @@
+"""Health, readiness, and what happens when the database is away."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from state.gates import Gate, declare
+from state.schema import migrate
+from state.submission import submit as submit_task
+from state.workers import Identity, register, stopped
+from tests.conftest import settings_for
+from tests.support.clock import Clock
+from tests.support.eventually import eventually
+from tests.support.postgres import TestPostgres
+from tests.taskapi.conftest import problem
+from tests.taskapi.player import Player
+from tests.taskapi.running import RunningServer
+
+Submit = Callable[..., dict[str, Any]]
+
+
+def health(client: httpx2.Client) -> dict[str, Any]:
+    answer = client.get("/health")
+    document: dict[str, Any] = answer.json()
+    assert sorted(document) == ["components", "status", "timestamp"]
+    assert sorted(document["components"]) == ["circuit_breakers", "consumption", "database", "workers"]
+    assert datetime.fromisoformat(document["timestamp"]).tzinfo is not None
+    assert answer.status_code == (503 if document["status"] == "unhealthy" else 200)
+    return document
+
+
+def test_health_with_a_worker_and_without(client: httpx2.Client, clock: Clock) -> None:
+    alone = health(client)
+    assert alone["status"] == "degraded"
+    assert alone["components"]["workers"] == {"status": "none", "alive": 0, "seconds_since_seen": None}
+    assert alone["components"]["database"]["status"] == "ok"
+    assert alone["components"]["database"]["latency_ms"] > 0
+    assert alone["components"]["circuit_breakers"] == {}
+    register(worker := Identity.of_this_process(), ["stage"], 8)
+    well = health(client)
+    assert (well["status"], well["components"]["workers"]["alive"]) == ("healthy", 1)
+    assert well["components"]["workers"]["seconds_since_seen"] < 30
+    clock.advance(31)
+    assert health(client)["components"]["workers"]["alive"] == 0
+    register(worker, ["stage"], 8)
+    assert health(client)["status"] == "healthy"
+    stopped([worker.id])
+    assert health(client)["status"] == "degraded"
+
+
+def test_work_that_nobody_starts_is_noticed(
+    client: httpx2.Client, clock: Clock, submit: Submit, player: Player
+) -> None:
+    def consumption() -> dict[str, Any]:
+        document = health(client)
+        found: dict[str, Any] = document["components"]["consumption"]
+        assert (document["status"] == "degraded") == (found["status"] == "stalled")
+        return found
+
+    worker = Identity.of_this_process()
+    register(worker, ["stage"], 8)
+    nothing = {"status": "idle", "running": 0, "oldest_queued_seconds": None, "last_started_seconds": None}
+    assert consumption() == nothing
+    submit(queue="other", priority=3)
+    submit(queue="stage", priority=0)
+    assert consumption()["status"] == "idle"
+    clock.advance(100)
+    register(worker, ["stage"], 8)
+    late = consumption()
+    assert (late["status"], late["running"]) == ("stalled", 0)
+    assert 100 <= late["oldest_queued_seconds"] < 200
+    claimed = player.start()
+    assert (consumption()["status"], consumption()["running"]) == ("moving", 1)
+    player.complete(claimed)
+    lately = consumption()
+    assert (lately["status"], lately["running"]) == ("moving", 0)
+    assert lately["last_started_seconds"] < 60
+
+
+def test_an_open_circuit_breaker_is_shown(client: httpx2.Client, connection: psycopg.Connection) -> None:
+    register(Identity.of_this_process(), ["stage"], 8)
+    declare([Gate("provider:local", 8, breaker=True), Gate("provider:other", 1, breaker=True), Gate("tenant:acme")])
+    well = health(client)
+    assert well["status"] == "healthy"
+    assert well["components"]["circuit_breakers"] == {"provider:local": "closed", "provider:other": "closed"}
+    connection.execute("UPDATE callboard.gates SET breaker_state = 'open' WHERE key = 'provider:other'")
+    ill = health(client)
+    assert (ill["status"], ill["components"]["circuit_breakers"]["provider:other"]) == ("degraded", "open")
+
+
+def test_a_database_without_our_schema_is_not_ready(actors: None, postgres: TestPostgres, tmp_path: Path) -> None:
+    postgres.execute("CREATE DATABASE bare")
+    with settings_for(postgres.url("bare"), tmp_path), RunningServer() as server:
+        answer = server.client.get("/readyz")
+        assert "callboard migrate" in problem(answer, 503, "not-ready")["detail"]
+        assert answer.headers["retry-after"]
+        assert server.client.get("/livez").json() == {"status": "alive"}
+        assert health(server.client)["status"] == "unhealthy"
+    postgres.execute("DROP DATABASE bare WITH (FORCE)")
+
+
+@pytest.fixture
+def own_postgres(actors: None, tmp_path: Path) -> Iterator[TestPostgres]:
+    """A server that this test may stop."""
+    with tempfile.TemporaryDirectory(prefix="callboard-tests-", ignore_cleanup_errors=True) as folder:
+        own = TestPostgres(Path(folder))
+        own.start()
+        try:
+            with settings_for(own.url(), tmp_path):
+                migrate()
+                yield own
+        finally:
+            own.stop()
+
+
+def test_while_the_database_is_down_everything_says_so_and_then_goes_on(
+    own_postgres: TestPostgres, serve: Callable[..., RunningServer]
+) -> None:
+    server = serve()
+    client = server.client
+    task = submit_task("anything", {})
+    assert client.get("/readyz").json() == {"status": "ready"}
+    own_postgres.stop()
+    eventually(lambda: not server.feed.connected, what="the listener noticed")
+    for answer in (
+        client.get(f"/api/v1/tasks/{task.task_id}"),
+        client.post("/api/v1/tasks", json={"actor": "anything", "payload": {}}),
+        client.get(f"/api/v1/tasks/{task.task_id}/stream"),
+        client.get("/readyz"),
+    ):
+        document = problem(answer, 503, "not-ready")
+        assert answer.headers["retry-after"] == "2"
+        assert "host" not in document["detail"]
+        assert answer.elapsed.total_seconds() < 10
+    assert health(client)["status"] == "unhealthy"
+    assert client.get("/livez").status_code == 200
+    own_postgres.start()
+    eventually(lambda: client.get("/readyz").status_code == 200, what="ready again")
+    assert client.get(f"/api/v1/tasks/{task.task_id}").json()["status"] == "queued"
+
+
+def test_actors(client: httpx2.Client) -> None:
+    page = client.get("/api/v1/actors").json()
+    assert page["next_cursor"] is None
+    found = {actor["name"]: actor for actor in page["items"]}
+    assert {"media_generation", "summarize", "agent", "strict"} <= set(found)
+    strict = found["strict"]
+    assert (strict["queue"], strict["max_attempts"], strict["time_limit_seconds"], strict["gates"]) == (
+        "other",
+        3,
+        60,
+        [],
+    )
+    assert strict["payload_schema"]["required"] == ["text"]
+    assert strict["policy"]["default"] == [5, 15, 60, 300]
+    assert found["summarize"]["max_age_seconds"] == 3600
+
+
+def test_workers(client: httpx2.Client, clock: Clock, connection: psycopg.Connection) -> None:
+    assert client.get("/api/v1/workers").json() == {"items": [], "next_cursor": None}
+    register(worker := Identity.of_this_process(), ["stage", "other"], 8)
+    [shown] = client.get("/api/v1/workers/").json()["items"]
+    assert (shown["id"], shown["pid"], shown["queues"]) == (worker.id, worker.pid, ["stage", "other"])
+    assert (shown["threads"], shown["running"], shown["alive"]) == (8, 0, True)
+    clock.advance(60)
+    [silent] = client.get("/api/v1/workers").json()["items"]
+    assert (silent["alive"], silent["silent_seconds"] > 59) == (False, True)

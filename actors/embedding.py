@@ -4,10 +4,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from actors.language import chosen, gate_of
+from actors.language import chosen, gate_of, known_gates
 from broker import Context, task
 from providers.embedding import registry
 from providers.embedding.protocol import DIMENSIONS
+from state.gates import Gate
 
 
 class EmbeddingRequest(BaseModel):
@@ -29,11 +30,11 @@ class Vectors(BaseModel):
     model: str
 
 
-def provider_gate(request: EmbeddingRequest) -> list[tuple[str, int | None]]:
+def provider_gate(request: EmbeddingRequest) -> list[Gate]:
     return gate_of(request.provider)
 
 
-@task(queue="language", max_attempts=4, time_limit=300)
+@task(queue="language", max_attempts=4, time_limit=300, gates=provider_gate, known_gates=known_gates)
 def embedding(ctx: Context, request: EmbeddingRequest) -> Vectors:
     """Embeds texts."""
     provider = chosen(request.provider, registry.get)

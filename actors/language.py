@@ -11,6 +11,7 @@ from providers.errors import ProviderError
 from providers.language import registry
 from providers.language.protocol import Message
 from state import jsonsafe
+from state.gates import Gate
 
 REMOTE, LOCAL = "openrouter", "local"
 _LONGEST_PIECE = 1_000_000
@@ -40,9 +41,13 @@ def chosen(name: str | None, get: Callable[[str], Provider] = registry.get) -> s
     return name
 
 
-def gate_of(provider: str | None) -> list[tuple[str, int | None]]:
+def gate_of(provider: str | None) -> list[Gate]:
     """No limit of its own, but a gate: where it closes (breaker, Retry-After), all who need it wait."""
-    return [] if provider in (None, LOCAL) else [(f"provider:{provider}", None)]
+    return [] if provider in (None, LOCAL) else [Gate(f"provider:{provider}", breaker=True)]
+
+
+def known_gates() -> list[Gate]:
+    return gate_of(REMOTE)
 
 
 def ask(

@@ -13,6 +13,7 @@ from providers.media import registry
 from providers.media.protocol import SourceData
 from state import LeaseLost, generations, jsonsafe
 from state.contents import scratch_folder
+from state.gates import Gate
 from state.generations import Begun
 
 
@@ -49,12 +50,20 @@ class MediaResult(BaseModel):
     urls: list[str]
 
 
-def provider_gate(request: MediaRequest) -> list[tuple[str, int]]:
-    """A provider's limit holds over all machines."""
-    return [(f"provider:{request.provider}", registry.concurrency(request.provider))]
+def provider_gate(request: MediaRequest) -> list[Gate]:
+    return [_gate_of(request.provider)]
 
 
-@task(queue="media", max_attempts=4, time_limit=3600)
+def _gate_of(provider: str) -> Gate:
+    """A provider's limit holds over all machines; its outage is noticed by all."""
+    return Gate(f"provider:{provider}", registry.concurrency(provider), breaker=provider != "local")
+
+
+def _known_gates() -> list[Gate]:
+    return [_gate_of(provider) for provider in registry.names()]
+
+
+@task(queue="media", max_attempts=4, time_limit=3600, gates=provider_gate, known_gates=_known_gates)
 def media_generation(ctx: Context, request: MediaRequest) -> MediaResult:
     """Generates media and keeps the contents."""
     begun = generations.begin_generation(

@@ -2,10 +2,11 @@
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from actors.language import Answer, ask, chosen, gate_of
+from actors.language import Answer, ask, chosen, gate_of, known_gates
 from broker import Context, task
 from providers.language.protocol import Message
 from providers.language.sentences import split_parts
+from state.gates import Gate
 from state.settings import get_settings
 
 _ONLY = "Keep to its language. Answer with the summary only."
@@ -47,11 +48,18 @@ class Summary(BaseModel):
     model: str
 
 
-def provider_gate(request: SummarizeRequest) -> list[tuple[str, int | None]]:
+def provider_gate(request: SummarizeRequest) -> list[Gate]:
     return gate_of(request.provider)
 
 
-@task(queue="language", max_attempts=4, max_age=lambda: get_settings().max_task_age, time_limit=1800)
+@task(
+    queue="language",
+    max_attempts=4,
+    max_age=lambda: get_settings().max_task_age,
+    time_limit=1800,
+    gates=provider_gate,
+    known_gates=known_gates,
+)
 def summarize(ctx: Context, request: SummarizeRequest) -> Summary:
     """Summarizes a text."""
     provider = chosen(request.provider)

@@ -54,6 +54,9 @@ class Workplace:
             except (NotReady, *RETRYABLE) as reason:
                 log.warning("worker waits for the database", reason=str(reason).strip())
                 self._closing.wait(1)
+            except Exception:
+                log.exception("worker cannot start, trying again", worker=self.identity.id)
+                self._closing.wait(5)
         with self._moving:
             if self._closing.is_set():
                 return

@@ -31,7 +31,8 @@ def target_gate(tenant: str | None, target: str) -> Gate:
 @retrying
 def declare(gates: Iterable[Gate]) -> None:
     """What the code says. A limit that an operator has changed stays as it is."""
-    rows = sorted(gates, key=lambda gate: gate.key)
+    by_key = {gate.key: gate for gate in gates}  # several actors may share one
+    rows = [by_key[key] for key in sorted(by_key)]
     with connection() as used:
         used.execute(
             statement("gates_declare"),

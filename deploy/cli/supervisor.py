@@ -75,6 +75,8 @@ class Supervisor:
 
     def _reap_orphans(self) -> None:
         """As the first process of a container we inherit who lost its parent, such as a Postgres that was killed."""
+        if os.getpid() != 1:
+            return
         try:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:

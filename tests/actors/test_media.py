@@ -150,4 +150,5 @@ def test_outputs_from_hosts_that_nobody_trusts_are_not_fetched(start, midjourney
 
 def test_the_gate_is_the_providers_limit(leonardo_server, midjourney_server):
     gates = [provider_gate(MediaRequest(**media(name))) for name in ("leonardo", "midjourney", "local")]
-    assert gates == [[("provider:leonardo", 3)], [("provider:midjourney", 1)], [("provider:local", 8)]]
+    limits = [(gate.key, gate.limit) for [gate] in gates]
+    assert limits == [("provider:leonardo", 3), ("provider:midjourney", 1), ("provider:local", 8)]

@@ -6,6 +6,7 @@ from actors.summarize import SummarizeRequest, provider_gate
 from providers.language.sentences import split_parts
 from state import cancel, get_events, submit
 from state.errors import InvalidPayload
+from state.gates import Gate
 from tests.actors.following import delay_of, ended, rested
 from tests.support.eventually import eventually
 
@@ -109,4 +110,4 @@ def test_refusals_and_gates(database_url, monkeypatch):
             submit("summarize", payload)
     assert provider_gate(SummarizeRequest(content="A.")) == []
     monkeypatch.setenv("OPENROUTER_API_KEY", "k")
-    assert provider_gate(SummarizeRequest(content="A.")) == [("provider:openrouter", None)]
+    assert provider_gate(SummarizeRequest(content="A.")) == [Gate("provider:openrouter", breaker=True)]

@@ -50,6 +50,10 @@ class RunningServer:
 
         return asyncio.run_coroutine_threadsafe(count(), self.loop).result(10)
 
+    def requests(self) -> int:
+        """How many are under way."""
+        return len(self._server.server_state.tasks)
+
     def _run(self) -> None:
         asyncio.run(self._serve())
 

@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Callable, Iterator
+from secrets import token_hex
 from typing import Any
 from urllib.parse import quote
 
@@ -113,6 +114,12 @@ def test_a_bad_body_is_refused(client: httpx2.Client, rows: Rows, subtests: pyte
         with subtests.test(case):
             problem(client.post(path, content=raw, headers=headers), status, token)
             assert rows() == NOTHING
+
+
+def test_a_text_that_is_too_long_for_an_index_is_refused(client: httpx2.Client, rows: Rows) -> None:
+    run = token_hex(8000)
+    problem(client.post("/api/v1/tasks", content=body(payload={"workflow_run_id": run})), 422, "invalid-input")
+    assert rows() == NOTHING
 
 
 def test_an_unknown_actor_is_not_found_and_the_known_ones_are_listed(client: httpx2.Client, rows: Rows) -> None:

@@ -95,7 +95,7 @@ def test_the_first_page(client: httpx2.Client) -> None:
     page = client.get("/")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "/openapi.json" in page.text
-    assert f"{client.base_url}api/v1/tasks" in page.text
+    assert f"{client.base_url}/api/v1/tasks" in page.text
     assert client.head("/").status_code == 200
 
 

@@ -105,6 +105,14 @@ def test_a_database_without_our_schema_is_not_ready(actors: None, postgres: Test
     postgres.execute("DROP DATABASE bare WITH (FORCE)")
 
 
+def test_a_server_starts_while_the_database_is_away(actors: None, tmp_path: Path) -> None:
+    with settings_for("postgresql://nobody@127.0.0.1:1/nothing", tmp_path), RunningServer() as server:
+        assert server.client.get("/livez").status_code == 200
+        assert server.client.get("/api/v1/actors").status_code == 200
+        document = problem(server.client.get("/api/v1/tasks"), 503, "not-ready")
+        assert "nobody" not in str(document)
+
+
 @pytest.fixture
 def own_postgres(actors: None, tmp_path: Path) -> Iterator[TestPostgres]:
     """A server that this test may stop."""

@@ -8,6 +8,7 @@ import pytest
 
 from state.database import get_database
 from state.ids import new_task_id
+from state.tasks import Task, get_tasks_of_many
 from tests.support.eventually import eventually
 from tests.taskapi.conftest import problem
 from tests.taskapi.following import Sent, follow, read_all
@@ -142,6 +143,41 @@ def test_a_history_with_a_revival_in_the_middle_is_told_to_its_end(
         assert shape(list(sent)) == [(5, "status"), (6, "status"), (6, "done")]
     assert shape(read_all(client, f"{stream}?after=1"))[-2:] == [(6, "status"), (6, "done")]
     assert shape(read_all(client, f"{stream}?after=3")) == [(4, "status"), (5, "status"), (6, "status"), (6, "done")]
+
+
+def test_a_task_that_is_revived_at_its_end_is_not_done(
+    client: httpx2.Client, submit: Submit, player: Player, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its last line and the look at it, somebody revives it."""
+    task = submit()
+    revived = []
+
+    def look(ids: set[str]) -> dict[str, Task]:
+        if not revived:
+            player.revive(task["task_id"])
+            revived.append(task["task_id"])
+        return get_tasks_of_many(ids)
+
+    monkeypatch.setattr("taskapi.feed.get_tasks_of_many", look)
+    with follow(client, task["links"]["stream"]) as sent:
+        assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
+        player.fail(player.start())
+        assert [next(sent).id for _ in range(3)] == ["2", "3", "4"]
+        assert revived
+        player.complete(player.start())
+        assert shape(list(sent)) == [(5, "status"), (6, "status"), (6, "done")]
+
+
+def test_a_position_that_is_not_reached_yet_is_waited_for(
+    client: httpx2.Client, submit: Submit, player: Player
+) -> None:
+    stream = submit()["links"]["stream"]
+    with follow(client, f"{stream}?after=3") as sent:
+        assert next(sent).retry
+        claimed = player.start()
+        player.say(claimed, "three")
+        player.complete(claimed)
+        assert shape(list(sent)) == [(4, "status"), (4, "done")]
 
 
 def test_lines_after_the_end_are_told_as_well(client: httpx2.Client, submit: Submit, player: Player) -> None:

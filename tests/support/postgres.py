@@ -21,6 +21,7 @@ class TestPostgres:
         self._server.ensure_pgdata_inited()
         with (self._folder / "postgresql.conf").open("a") as config:
             config.write("\nmax_connections = 300\nfsync = off\n")  # tests do not survive a power cut either
+            config.write("log_line_prefix = 'cb|%d|%a|'\n")
         self._server.start()
 
     def stop(self) -> None:
@@ -33,6 +34,14 @@ class TestPostgres:
 
     def restart(self, mode: str = "fast") -> None:
         self.control("-m", mode, "-l", str(self._folder / "log"), "restart")
+
+    def log_size(self) -> int:
+        return (self._folder / "log").stat().st_size
+
+    def log_since(self, position: int) -> str:
+        with (self._folder / "log").open("rb") as log:
+            log.seek(position)
+            return log.read().decode(errors="replace")
 
     def url(self, database: str = "postgres") -> str:
         return str(self._server.get_uri(database=database))

@@ -1,0 +1,64 @@
+"""What a task costs in statements and commits, as Postgres logs them. README has the same numbers."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import actors  # noqa: F401
+import tests.support.testactors  # noqa: F401
+from state import get_task, submit
+from state.bell import flush_bell
+from tests.support.eventually import eventually
+from tests.support.postgres import TestPostgres
+from tests.support.workers import WorkerTree
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.fixture
+def statements(postgres: TestPostgres, connection: psycopg.Connection) -> Callable[[], list[tuple[str, str]]]:
+    """(application, statement) of all that this database was asked since the fixture was made."""
+    name = connection.info.dbname
+    connection.execute(f"ALTER DATABASE {name} SET log_statement = 'all'")
+    begun = postgres.log_size()
+
+    def read() -> list[tuple[str, str]]:
+        entries = re.split(r"(?m)^(?=cb\|)", postgres.log_since(begun))
+        lines = [entry.split("|", 3) for entry in entries if entry.startswith("cb|")]
+        asked = [(application, text) for _, database, application, text in lines if database == name]
+        return [(application, text) for application, text in asked if re.search(r"execute|statement:", text)]
+
+    return read
+
+
+def test_one_statement_and_one_commit_for_each_step(
+    worker: Callable[..., WorkerTree], statements: Callable[[], list[tuple[str, str]]]
+) -> None:
+    worker(threads=1)
+    payload = {"agent_name": "text", "task_type": "statistics", "input": {"text": "Once upon a time."}}
+    task_id = submit("agent", payload).task_id  # says once how far it is
+    eventually(lambda: get_task(task_id).finished)
+    flush_bell()
+    log = statements()
+    of_the_task = {
+        "submit": [text for _, text in log if "INSERT INTO callboard.tasks" in text],
+        "progress": [text for _, text in log if "callboard.report(" in text],
+        "completion": [text for _, text in log if "callboard.settle(" in text],
+    }
+    assert {step: len(texts) for step, texts in of_the_task.items()} == {"submit": 1, "progress": 1, "completion": 1}
+    # Each is its own transaction: no BEGIN was sent by anybody.
+    assert not [text for application, text in log if application.startswith("callboard") and "BEGIN" in text]
+    starts = [text for application, text in log if application == "callboard desk" and "callboard.claim(" in text]
+    assert starts
+    assert {application for application, text in log if "pg_notify" in text} == {"callboard bell"}
+    assert not [text for application, text in log if application == "callboard bell" and "pg_notify" not in text
+                and "SET" not in text]  # fmt: skip
+
+
+def test_readme_says_so() -> None:
+    text = README.read_text()
+    for step in ("submit", "start", "progress", "completion"):
+        assert re.search(rf"(?m)^\| {step} \| 1 statement, 1 commit", text), step

@@ -44,7 +44,11 @@ class TaskView(Task):
 
     @classmethod
     def of(cls, task: Task) -> "TaskView":
-        return cls.model_construct(**_in_utc(task.__dict__), links=Links.of(task.task_id))
+        values = _in_utc(task.__dict__)
+        moment = task.progress.get("updated_at")
+        if isinstance(moment, str):  # Postgres has its own way to write it in JSON
+            values["progress"] = {**task.progress, "updated_at": datetime.fromisoformat(moment).astimezone(UTC)}
+        return cls.model_construct(**values, links=Links.of(task.task_id))
 
 
 class AcceptedTask(TaskView):

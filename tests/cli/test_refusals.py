@@ -55,6 +55,11 @@ def test_database_that_cannot_be_reached():
         assert "make up" in refusal(5, *arguments, CALLBOARD_DATABASE_URL=NOBODY)
 
 
+def test_up_without_its_database(tmp_path: Path):
+    where = {"CALLBOARD_DATABASE_URL": NOBODY, "CALLBOARD_DATA_DIR": tmp_path, "CALLBOARD_PORT": 0}
+    assert "cannot be reached" in refusal(5, "up", "--json", **where)
+
+
 def test_address_that_is_none():
     assert "CALLBOARD_DATABASE_URL" in refusal(2, "list", CALLBOARD_DATABASE_URL="nonsense")
 

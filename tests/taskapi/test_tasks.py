@@ -31,7 +31,9 @@ def test_a_task_is_accepted_and_can_be_read(client: httpx2.Client) -> None:
     assert (task["actor"], task["status"], task["queue"], task["priority"]) == ("anything", "queued", "stage", 2)
     assert task["payload"] == {"x": [1, None, "ü"]}
     assert (task["progress"]["percent"], task["progress"]["message"]) == (0, "Queued")
-    assert datetime.fromisoformat(task["created_at"]).utcoffset() == timedelta(0)
+    for moment in (task["created_at"], task["available_at"], task["progress"]["updated_at"]):
+        assert moment.endswith("Z")
+        assert datetime.fromisoformat(moment).utcoffset() == timedelta(0)
     assert client.get(answer.headers["location"]).json() == task
     assert {name: client.head(link).status_code for name, link in task["links"].items() if name != "cancel"} == {
         "self": 200, "events": 200, "attempts": 200, "stream": 200,

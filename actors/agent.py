@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from actors.agents import find_agent
+from actors.refusals import refused_field
 from broker import Context, task
 from state.catalog import RetryPolicy
 
@@ -20,7 +21,11 @@ class AgentRequest(BaseModel):
 
     @model_validator(mode="after")
     def _the_agent_can_do_this(self) -> "AgentRequest":
-        find_agent(self.agent_name, self.task_type).request.model_validate(self.input)
+        skill = find_agent(self.agent_name, self.task_type)
+        try:
+            skill.request.model_validate(self.input)
+        except ValidationError as refused:
+            raise refused_field("input", refused.errors()[0]["loc"], refused.errors()[0]["msg"]) from None
         return self
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from actors.mediafiles import keep_outputs, resolve_source
 from actors.mediajob import MediaJob
+from actors.refusals import refused_field
 from broker import Context, task
 from providers.errors import InvalidInput, ProviderError
 from providers.media import registry
@@ -40,6 +41,9 @@ class MediaRequest(BaseModel):
                 self.provider, self.action_type, self.prompt_id or self.prompt, self.params, self.source_data
             )
         except ProviderError as refused:
+            wrong = refused.details.get("errors")
+            if wrong:
+                raise refused_field("params", wrong[0]["loc"], str(refused)) from None
             raise ValueError(str(refused)) from None
         return self
 

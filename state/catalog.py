@@ -55,7 +55,8 @@ class ActorSpec:
             request = self.request.model_validate(payload)
         except ValidationError as refused:
             first = refused.errors()[0]
-            where = ".".join(["payload", *(str(part) for part in first["loc"])])
+            deeper = first.get("ctx", {}).get("field")  # from a validator that looks into its fields
+            where = ".".join(["payload", *(str(part) for part in first["loc"]), *([deeper] if deeper else [])])
             raise InvalidPayload(f"{where}: {first['msg']}", where) from None
         stored: dict[str, Any] = request.model_dump(mode="json")
         try:

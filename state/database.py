@@ -162,10 +162,10 @@ def retrying(verb: Callable[_P, _R]) -> Callable[_P, _R]:
         for attempt in range(1, _TRIES + 1):
             try:
                 return verb(*args, **kwargs)
+            except PoolTimeout as failure:  # that was waiting enough
+                raise NotReady(f"The database does not answer: {failure}") from failure
             except RETRYABLE as failure:
                 if isinstance(failure, psycopg.errors.QueryCanceled) or attempt == _TRIES:
-                    if isinstance(failure, PoolTimeout):
-                        raise NotReady(f"The database does not answer: {failure}") from failure
                     raise
                 time.sleep(min(0.05 * 2**attempt, 1.0) * random.uniform(0.5, 1.0))  # noqa: S311
         raise AssertionError("unreachable")

@@ -43,6 +43,9 @@ class NewTask:
         spec = catalog.get(self.actor)
         self._check()
         payload = spec.validate(self.payload)
+        run = payload.get("workflow_run_id")
+        if run is not None and not (isinstance(run, str) and len(run) <= 200):  # there is an index on it
+            raise InvalidPayload("payload.workflow_run_id: must be at most 200 characters", "payload.workflow_run_id")
         gates = self._gates(spec, payload)
         return {
             "id": new_task_id(),

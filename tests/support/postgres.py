@@ -25,7 +25,7 @@ class TestPostgres:
         self._server.start()
 
     def stop(self) -> None:
-        self._server.stop()
+        self.control("-m", "immediate", "stop")  # by its folder: after a restart it is another process
 
     def control(self, *arguments: str) -> None:
         """pg_ctl, as the user that Postgres runs as."""

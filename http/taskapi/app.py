@@ -23,6 +23,7 @@ from taskapi.entrance import Entrance
 from taskapi.feed import Feed, Pace
 from taskapi.home import get_home, get_openapi
 from taskapi.problems import Problem, respond
+from taskapi.queuewatch import QueueWatch
 from taskapi.routes import routes
 
 
@@ -35,10 +36,12 @@ def create_app(pace: Pace | None = None) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await run_in_threadpool(get_database().pool)
         feed = app.state.feed = Feed(pace or Pace())
+        queue_watch = app.state.queue_watch = QueueWatch(feed.pace)
         try:
-            with _told_of_shutdown(feed.close):
+            with _told_of_shutdown(feed.close, queue_watch.close):
                 yield
         finally:
+            await queue_watch.stop()
             await feed.stop()
             await run_in_threadpool(flush_bell)
             await run_in_threadpool(close_database)
@@ -54,7 +57,7 @@ def create_app(pace: Pace | None = None) -> Starlette:
 
 
 @contextmanager
-def _told_of_shutdown(act: Callable[[], None]) -> Iterator[None]:
+def _told_of_shutdown(*acts: Callable[[], None]) -> Iterator[None]:
     """A server that is told to stop waits for its streams to end before it says so to the application; and the
     streams wait for their tasks. So we listen to the same signals."""
     if current_thread() is not main_thread():
@@ -64,7 +67,8 @@ def _told_of_shutdown(act: Callable[[], None]) -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def handle(number: int, frame: FrameType | None) -> None:
-        loop.call_soon_threadsafe(act)
+        for act in acts:
+            loop.call_soon_threadsafe(act)
         handler = handlers[signal.Signals(number)]
         if callable(handler):
             handler(number, frame)

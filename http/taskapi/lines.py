@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from state.events import Event
 from state.tasks import Task
 from state.transitions import FINISHED
-from taskapi.views import EventView, TaskView
+from taskapi.views import EventView, QueuesStatus, TaskView
 
 RETRY = b"retry: 2000\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
@@ -32,6 +32,11 @@ def snapshot_line(task: Task) -> bytes:
 
 def done_line(task: Task) -> bytes:
     return _encode(task.last_event, "done", TaskView.of(task).model_dump_json())
+
+
+def status_line(status: QueuesStatus) -> bytes:
+    """Without an id: who comes back gets what is so then."""
+    return f"event: status\ndata: {status.model_dump_json().translate(_ESCAPES)}\n\n".encode()
 
 
 def _encode(n: int, kind: str, data: str) -> bytes:

@@ -24,7 +24,7 @@ def document() -> dict[str, Any]:
     for operation in OPERATIONS:
         for path in (operation.path, *operation.also):
             described = _describe(operation, references)
-            paths.setdefault(path, {})[operation.method.lower()] = (
+            paths.setdefault(_plain(path), {})[operation.method.lower()] = (
                 described if path == operation.path else {**described, "deprecated": True}
             )
     return {
@@ -37,6 +37,11 @@ def document() -> dict[str, Any]:
         "paths": paths,
         "components": {"schemas": definitions.get("$defs", {})},
     }
+
+
+def _plain(path: str) -> str:
+    """Without what only the router understands: {key:path} is {key}."""
+    return re.sub(r":\w+}", "}", path)
 
 
 def _models() -> list[tuple[type[BaseModel], JsonSchemaMode]]:
@@ -65,7 +70,7 @@ def _describe(operation: Operation, references: Schemas) -> dict[str, Any]:
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
     text = {"type": "string"}
-    in_path = re.findall(r"{(\w+)}", operation.path)
+    in_path = re.findall(r"{(\w+)}", _plain(operation.path))
     parameters = [{"name": name, "in": "path", "required": True, "schema": text} for name in in_path]
     parameters += [{"name": name, "in": "header", "schema": text} for name in operation.headers]
     if operation.query is not None:

@@ -13,11 +13,14 @@ from state import jsonsafe
 from state.errors import (
     ContentNotFound,
     ContentStoreFailed,
+    GateNotFound,
+    GenerationNotFound,
     IdempotencyConflict,
     IdempotencyPending,
     IllegalTransition,
     InvalidPayload,
     NotReady,
+    PromptNotFound,
     StateError,
     TaskNotFound,
     UnknownActor,
@@ -36,6 +39,11 @@ KINDS: dict[str, tuple[int, str]] = {
     "content-not-found": (404, "No such content"),
     "content-bytes-missing": (404, "The content's bytes are not on this machine"),
     "unknown-actor": (404, "No such actor"),
+    "unknown-gate": (404, "No such gate"),
+    "unknown-queue": (404, "No such queue"),
+    "unknown-provider": (404, "No such provider"),
+    "generation-not-found": (404, "No such generation"),
+    "prompt-not-found": (404, "No such prompt"),
     "method-not-allowed": (405, "This method is not possible here"),
     "illegal-transition": (409, "Not possible in this status"),
     "idempotency-pending": (409, "The first request is still under way"),
@@ -50,6 +58,12 @@ KINDS: dict[str, tuple[int, str]] = {
     "content-store-failed": (503, "The content store does not answer"),
 }
 _BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
+_MISSING: dict[type[StateError], str] = {
+    ContentNotFound: "content-not-found",
+    GateNotFound: "unknown-gate",
+    GenerationNotFound: "generation-not-found",
+    PromptNotFound: "prompt-not-found",
+}
 _LONGEST = 500  # characters of a text that repeats what the client sent
 
 
@@ -107,8 +121,8 @@ def _of_state(failure: StateError) -> Problem:
     match failure:
         case TaskNotFound():
             return Problem("task-not-found", text, {"task_id": jsonsafe.clean_text(failure.task_id, _LONGEST)})
-        case ContentNotFound():
-            return Problem("content-not-found", text)
+        case ContentNotFound() | GateNotFound() | GenerationNotFound() | PromptNotFound():
+            return Problem(_MISSING[type(failure)], text)
         case ContentStoreFailed():
             return Problem("content-store-failed", "Try again in a moment.", headers={"Retry-After": "5"})
         case UnknownActor():

@@ -16,13 +16,14 @@ from pydantic import (
 )
 from starlette.requests import Request
 
-from state import jsonsafe
-from state.errors import ContentNotFound, TaskNotFound
-from state.ids import is_content_id, is_task_id
+from state import catalog, jsonsafe
+from state.errors import ContentNotFound, GateNotFound, GenerationNotFound, PromptNotFound, TaskNotFound
+from state.ids import is_content_id, is_generation_id, is_task_id
+from state.queues import RESERVED
 from state.submission import NewTask
 from state.transitions import Lane, Status
 from taskapi.bodies import refusal
-from taskapi.problems import at_field
+from taskapi.problems import Problem, at_field
 
 MAX_LIMIT = 500
 LAST_POSITION = 2**31 - 1  # n is an integer of four bytes
@@ -126,6 +127,7 @@ class TaskQuery(BaseModel):
     lane: Lane | None = None
     workflow_run_id: str | None = None
     tenant: str | None = None
+    target: str | None = None
     error_type: str | None = None
     limit: Count = Field(100, ge=1, le=MAX_LIMIT)
     cursor: str | None = Field(None, description="`next_cursor` of the page before.")
@@ -143,6 +145,58 @@ class StreamQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     after: Position | None = Field(None, description="As the header Last-Event-ID, which goes before it.")
+
+
+class GateBody(BaseModel):
+    """What is not named stays as it is."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    max_concurrent: int | None = Field(None, description="How many may run at once; null: any number.")
+    rate_count: int | None = Field(None, description="So many starts in `rate_seconds`; both null: no rate.")
+    rate_seconds: float | None = None
+    paused: bool | None = None
+    closed_until: Moment | None = None
+    breaker_threshold: float | None = Field(None, description="The rate of failures that opens it; null: no breaker.")
+    breaker_volume: int | None = Field(None, description="Results that must be there to judge.")
+    breaker_window: float | None = Field(None, description="Seconds that are looked back.")
+    breaker_seconds: float | None = Field(None, description="How long it stays open before a probe.")
+
+    def changes(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class GateQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    limit: Count = Field(100, ge=1, le=MAX_LIMIT)
+    cursor: str | None = Field(None, description="`next_cursor` of the page before.")
+
+
+class TenantQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    tenant: str | None = Field(None, min_length=1, max_length=200)
+
+
+class TargetQuery(TenantQuery):
+    """Tenants are part of a target's identity."""
+
+    limit: Count = Field(100, ge=1, le=MAX_LIMIT)
+    cursor: str | None = Field(None, description="`next_cursor` of the page before.")
+
+
+class PreviewBody(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    action_type: str = Field(description="One of the provider's actions, see GET /api/v1/providers.")
+    params: dict[str, Any] = Field(default_factory=dict)
+
+
+class PromptBody(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    text: str
 
 
 def is_position(text: str) -> bool:
@@ -175,6 +229,42 @@ def content_id_of(request: Request) -> str:
     if not is_content_id(content_id):
         raise ContentNotFound(content_id)
     return content_id
+
+
+def generation_id_of(request: Request) -> str:
+    generation_id: str = request.path_params["generation_id"]
+    if not is_generation_id(generation_id):
+        raise GenerationNotFound(generation_id)
+    return generation_id
+
+
+def gate_key_of(request: Request) -> str:
+    key: str = request.path_params["key"]
+    if not key.isprintable():
+        raise GateNotFound(key)
+    return key
+
+
+def prompt_id_of(request: Request) -> str:
+    prompt_id: str = request.path_params["prompt_id"]
+    if not prompt_id.isprintable():
+        raise PromptNotFound(prompt_id)
+    return prompt_id
+
+
+def target_of(request: Request) -> str:
+    target: str = request.path_params["target"]
+    if not (0 < len(target) <= 200 and target.isprintable()):
+        raise at_field("invalid-parameter", "target", "must be 1 to 200 printable characters")
+    return target
+
+
+def queue_of(request: Request) -> str:
+    name: str = request.path_params["name"]
+    known = [queue for queue in catalog.queues() if queue not in RESERVED]
+    if name not in known:
+        raise Problem("unknown-queue", f"There is no queue {name!r}.", {"known": known})
+    return name
 
 
 def last_event_id_of(request: Request) -> int | None:

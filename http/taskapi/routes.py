@@ -8,17 +8,50 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from taskapi import contents, directory, health, stream, submission, tasks
-from taskapi.requests import CancelBody, EventQuery, NewTaskBody, StreamQuery, SummarizeBody, TaskQuery
+from taskapi import (
+    contents,
+    directory,
+    gates,
+    generations,
+    health,
+    providers,
+    queues,
+    stream,
+    submission,
+    targets,
+    tasks,
+)
+from taskapi.requests import (
+    CancelBody,
+    EventQuery,
+    GateBody,
+    GateQuery,
+    NewTaskBody,
+    PreviewBody,
+    PromptBody,
+    StreamQuery,
+    SummarizeBody,
+    TargetQuery,
+    TaskQuery,
+    TenantQuery,
+)
 from taskapi.views import (
     PREFIX,
     AcceptedTask,
     ActorView,
     AttemptView,
     EventView,
+    GateView,
+    GenerationView,
     Health,
     Page,
+    PreviewView,
+    PromptView,
+    ProviderView,
+    QueuesStatus,
+    QueueSwitch,
     Sign,
+    TargetView,
     TaskView,
     WorkerView,
 )
@@ -51,6 +84,8 @@ _SUBMIT_PROBLEMS = (
     "invalid-parameter",
     "idempotency-conflict",
 )
+
+_BODY_PROBLEMS = ("empty-body", "invalid-encoding", "invalid-json", "body-too-large", "invalid-input")
 
 OPERATIONS = [
     Operation(
@@ -149,6 +184,114 @@ OPERATIONS = [
         "Can this process serve: database and migrations",
         {200: Sign},
         problems=("not-ready",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/gates",
+        gates.get_gates,
+        "List the gates",
+        {200: Page[GateView]},
+        query=GateQuery,
+        problems=("invalid-parameter",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/gates/{{key:path}}",
+        gates.get_one,
+        "Show a gate",
+        {200: GateView},
+        problems=("unknown-gate",),
+    ),
+    Operation(
+        "PUT",
+        f"{PREFIX}/gates/{{key:path}}",
+        gates.put_one,
+        "Change a gate; takes effect with the next start of a task",
+        {200: GateView},
+        body=GateBody,
+        problems=("unknown-gate", *_BODY_PROBLEMS),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/queues/status",
+        queues.get_status,
+        "How many tasks stand where",
+        {200: QueuesStatus},
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/queues/stream",
+        queues.get_stream,
+        "Follow the queues: `status` when something has changed, at most each second",
+        {200: "text/event-stream"},
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/queues/{{name}}/pause",
+        queues.post_pause,
+        "Let no more tasks of a queue start",
+        {200: QueueSwitch},
+        problems=("unknown-queue",),
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/queues/{{name}}/resume",
+        queues.post_resume,
+        "Let the tasks of a queue start again",
+        {200: QueueSwitch},
+        problems=("unknown-queue",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/targets/{{target:path}}",
+        targets.get_target,
+        "List a target's unfinished tasks in order of arrival",
+        {200: TargetView},
+        query=TargetQuery,
+        problems=("invalid-parameter",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/providers",
+        providers.get_providers,
+        "List the services behind the work, and what they can do",
+        {200: Page[ProviderView]},
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/providers/{{name}}/preview",
+        providers.post_preview,
+        "What an action would cost and give, without doing it",
+        {200: PreviewView},
+        body=PreviewBody,
+        problems=("unknown-provider", *_BODY_PROBLEMS),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/generations/{{generation_id}}",
+        generations.get_one,
+        "Show a request to a media provider and what it gave",
+        {200: GenerationView},
+        problems=("generation-not-found",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/prompts/{{prompt_id}}",
+        generations.get_one_prompt,
+        "Show a stored prompt",
+        {200: PromptView},
+        query=TenantQuery,
+        problems=("prompt-not-found", "invalid-parameter"),
+    ),
+    Operation(
+        "PUT",
+        f"{PREFIX}/prompts/{{prompt_id}}",
+        generations.put_one_prompt,
+        "Store or replace a prompt",
+        {200: PromptView},
+        body=PromptBody,
+        query=TenantQuery,
+        problems=(*_BODY_PROBLEMS, "invalid-parameter"),
     ),
 ]
 

@@ -16,8 +16,8 @@ from taskapi.lines import KEEP_ALIVE, RETRY, done_line, line_of, snapshot_line
 from taskapi.requests import StreamQuery, last_event_id_of, parse_query, task_id_of
 from taskapi.threads import call
 
-_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-_MEDIA_TYPE = "text/event-stream"
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+MEDIA_TYPE = "text/event-stream"
 
 
 async def get_stream(request: Request) -> Response:
@@ -26,9 +26,9 @@ async def get_stream(request: Request) -> Response:
     position = query.after if last_seen is None else last_seen
     task = await call(request, get_task, task_id_of(request))
     if position is not None and task.finished and position >= task.last_event:
-        return Response(status_code=204, headers=_HEADERS)  # tells EventSource to stop
+        return Response(status_code=204, headers=HEADERS)  # tells EventSource to stop
     if request.method == "HEAD":
-        return Response(headers=_HEADERS, media_type=_MEDIA_TYPE)
+        return Response(headers=HEADERS, media_type=MEDIA_TYPE)
     feed: Feed = request.app.state.feed
     return LineResponse(_lines(request, feed, task, position), feed.pace.patience)
 
@@ -64,7 +64,7 @@ class LineResponse(StreamingResponse):
     """Ends as well when its client leaves, or takes nothing for a while: such a client may come back later."""
 
     def __init__(self, lines: AsyncGenerator[bytes, None], patience: float) -> None:
-        super().__init__(lines, headers=_HEADERS, media_type=_MEDIA_TYPE)
+        super().__init__(lines, headers=HEADERS, media_type=MEDIA_TYPE)
         self._lines = lines
         self._patience = patience
 

@@ -143,6 +143,148 @@ class Page(BaseModel, Generic[_Item]):
     next_cursor: str | None = None
 
 
+class GateView(BaseModel):
+    """What keeps tasks from starting. `max_concurrent` differs from `declared_concurrent` where it was changed."""
+
+    key: str
+    max_concurrent: int | None
+    declared_concurrent: int | None
+    rate_count: int | None
+    rate_seconds: float | None
+    paused: bool
+    closed_until: datetime | None
+    breaker_threshold: float | None
+    breaker_volume: int
+    breaker_window: float
+    breaker_seconds: float
+    breaker_state: Literal["closed", "open", "half_open"]
+    breaker_changed_at: datetime | None
+    probe_task: str | None
+    running: int
+    waiting: int
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "GateView":
+        return cls.model_construct(**_in_utc({name: row[name] for name in cls.model_fields}))
+
+
+class Depths(BaseModel):
+    primary: int
+    retry: int
+    scheduled: int
+    waiting: int
+    dlq: int
+
+
+class QueueDepths(BaseModel):
+    queue: str
+    primary: int
+    retry: int
+    running: int
+    paused: bool
+
+
+class QueuesStatus(BaseModel):
+    queues: Depths
+    states: dict[str, int] = Field(description="How many tasks are in each status that is not an end.")
+    retry_ratio: float = Field(description="The share of starts that goes to the retry lane now.")
+    by_queue: list[QueueDepths]
+
+
+class QueueSwitch(BaseModel):
+    """A queue that was paused or resumed, and the gate that does it."""
+
+    queue: str
+    gate: str
+    paused: bool
+
+
+class TargetView(Page[TaskView]):
+    """A target's unfinished tasks, the oldest first."""
+
+    target: str
+    tenant: str | None
+
+
+class ActionView(BaseModel):
+    needs_prompt: bool
+    needs_source: bool
+    params: dict[str, Any] = Field(description="JSON schema.")
+
+
+class ProviderLimits(BaseModel):
+    """As the code declares them; the gate `provider:<name>` has what holds now."""
+
+    concurrency: int | None
+    poll_seconds: float | None
+
+
+class ProviderView(BaseModel):
+    name: str
+    kind: Literal["media", "language"]
+    available: bool
+    missing: str | None = Field(description="The environment variable to set.")
+    limits: ProviderLimits
+    actions: dict[str, ActionView]
+
+
+class PreviewView(BaseModel):
+    """Null where that cannot be known without asking the provider."""
+
+    provider: str
+    action_type: str
+    cost: float | None
+    unit: str | None
+    width: int | None
+    height: int | None
+    count: int | None
+    expected_seconds: float | None
+
+
+class MadeContent(BaseModel):
+    content_id: str
+    media_type: str
+    size: int
+    sha256: str
+    url: str
+
+
+class GenerationView(BaseModel):
+    """One request to a media provider, and what became of it."""
+
+    id: str
+    task_id: str
+    tenant: str | None
+    provider: str
+    action_type: str
+    prompt: str | None
+    request: dict[str, Any]
+    raw_response: dict[str, Any] | None
+    status: str
+    task_status: str
+    error: dict[str, Any] | None
+    contents: list[MadeContent]
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "GenerationView":
+        made = [MadeContent(**each, url=f"{PREFIX}/contents/{each['content_id']}") for each in row["contents"]]
+        return cls.model_construct(**_in_utc({**row, "contents": made}))
+
+
+class PromptView(BaseModel):
+    id: str
+    tenant: str | None
+    text: str
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "PromptView":
+        return cls.model_construct(**_in_utc(row))
+
+
 class DatabaseHealth(BaseModel):
     status: Literal["ok", "down"]
     latency_ms: float | None

@@ -12,7 +12,7 @@ WITH input AS MATERIALIZED (
     ) WITH ORDINALITY AS i (
         id, actor, queue, priority, tenant, target, payload, max_attempts, delay_seconds, available_at, max_age_seconds,
         gates, gate_limits, dedup_key, dedup_ttl_seconds, place)
-), entries AS (
+), entries AS MATERIALIZED (
     SELECT e.*, callboard.entry_rank(e.queue, 'primary', e.priority, e.tenant) AS first
     FROM (SELECT DISTINCT queue, priority, tenant FROM input) AS e
 ), keys AS (

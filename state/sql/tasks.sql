@@ -12,6 +12,7 @@ WHERE t.hidden_at IS NULL
   AND (%(queue)s::text IS NULL OR t.queue = %(queue)s)
   AND (%(lane)s::text IS NULL OR t.lane = %(lane)s)
   AND (%(tenant)s::text IS NULL OR t.tenant = %(tenant)s)
+  AND (%(target)s::text IS NULL OR t.target = %(target)s)
   AND (%(error_type)s::text IS NULL OR t.error ->> 'type' = %(error_type)s)
   AND (%(workflow_run_id)s::text IS NULL OR t.payload ->> 'workflow_run_id' = %(workflow_run_id)s)
 ORDER BY t.id DESC

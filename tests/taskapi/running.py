@@ -32,7 +32,8 @@ class RunningServer:
 
     def __exit__(self, *_: object) -> None:
         self.client.close()
-        self.loop.call_soon_threadsafe(self.feed.close)  # no signal tells a server in a thread that it is to stop
+        for streams in (self.feed, self.app.state.queue_watch):  # no signal tells a server in a thread to stop
+            self.loop.call_soon_threadsafe(streams.close)
         self._server.should_exit = True
         self._thread.join(15)
         assert not self._thread.is_alive(), "the server did not stop"

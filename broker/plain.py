@@ -1,5 +1,6 @@
 """dramatiq-pg for the plain Dramatiq actors that people bring along, and the two things to mend in it."""
 
+import threading
 from typing import Any
 
 from dramatiq_pg.broker import PostgresConsumer
@@ -15,11 +16,13 @@ class LazyPool:
 
     def __init__(self) -> None:
         self._pool: Any = None
+        self._opening = threading.Lock()
 
     def _opened(self) -> Any:
-        if self._pool is None:
-            self._pool = make_pool(get_database().direct_url())
-        return self._pool
+        with self._opening:  # each consumer's thread asks; a connection must go back to the pool that it came from
+            if self._pool is None:
+                self._pool = make_pool(get_database().direct_url())
+            return self._pool
 
     @property
     def minconn(self) -> int:

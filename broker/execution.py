@@ -1,12 +1,12 @@
 """One task in this process, from the claim until its end is written."""
 
+import math
 import threading
 import time
 from typing import Any
 
-from dramatiq.middleware import raise_thread_exception
-
-from broker.interrupts import Stopped
+from broker.interrupts import Interrupt
+from broker.running import Running
 from state.claims import Claimed, Report
 
 PROGRESS_GAP = 0.25  # seconds between two progress lines of a task
@@ -19,44 +19,41 @@ class Execution:
         self.claimed = claimed
         self.claimed_at = time.monotonic()
         self.started_at: float | None = None
+        self.deadline = math.inf  # the actor's time limit
         self.finished = False
         self.given_back = False
         self.lost = False
-        self.stop: type[Stopped] | None = None
+        self.settled = False  # its end is written, or on its way: nobody else may write one
+        self.request: str | None = None  # what was asked of it: pause, cancel, force
+        self.stop: type[Interrupt] | None = None
+        self.stopped_at = 0.0  # when it was told to stop
+        self.struck_at = 0.0  # when it was last told so, once more
+        self.reported = False  # as still running
+        self.running = Running()
         self.flushed = threading.Condition()
-        self._thread: int | None = None
-        self._delivered = False
+        self._tokens = claimed.tokens
         self._report = Report(claimed.id, claimed.epoch)
+        self._in_flight = False  # a report is on its way into the database
+        self._urgent = False  # somebody waits until all is written
         self._next_progress = 0.0
         self._next_event = 0.0
 
     # The thread that runs the task.
 
-    def begin(self) -> bool:
+    def begin(self, time_limit: float) -> bool:
         """False: it was given back before a thread was free."""
         with self.flushed:
             if self.given_back or self.lost:
                 return False
             self.started_at = time.monotonic()
-            self._thread = threading.get_ident()
+            self.deadline = self.started_at + time_limit
             return True
 
-    def end(self) -> None:
-        """From here on no interrupt may hit this thread: it runs something else next. One that is already on its way
-        is awaited, or it would strike there."""
-        with self.flushed:
-            self._thread = None
-            expected = self.stop is not None and not self._delivered
-        if expected:
-            try:
-                deadline = time.monotonic() + 1
-                while time.monotonic() < deadline:
-                    time.sleep(0.001)
-            except Stopped:
-                pass
-
-    def received(self) -> None:
-        self._delivered = True
+    def enter_code(self) -> None:
+        """From here on an interrupt can strike."""
+        self.running.begin()
+        if self.stop is not None:
+            raise self.stop
 
     @property
     def elapsed_ms(self) -> int:
@@ -68,21 +65,42 @@ class Execution:
         with self.flushed:
             self._report.progress = progress
 
-    def add_event(self, kind: str, data: dict[str, Any]) -> None:
+    def add_event(self, kind: str, data: dict[str, Any], *, wait: bool = False) -> None:
+        """`wait`: for the running code itself, which must not fill the memory when the writer is behind."""
         with self.flushed:
-            if len(self._report.events) >= _BUFFERED_LINES:  # the writer is behind: do not fill the memory
+            if wait and len(self._report.events) >= _BUFFERED_LINES:
                 self.flushed.wait(timeout=30)
             self._report.events.append({"kind": kind, "data": data})
 
-    def add_usage(self, tokens: int, cost: float) -> None:
+    def add_stage(self, stage: str, **data: Any) -> None:
+        """A line of the receipt for a pause or a cancel."""
+        self.add_event("control", {"stage": stage, "request": self.request, **data})
+
+    def add_usage(self, tokens: int, cost: float) -> int:
+        """Answers all the tokens that the task has used, in this attempt and the earlier ones."""
         with self.flushed:
             self._report.tokens += tokens
             self._report.cost += cost
+            self._tokens += tokens
+            return self._tokens
+
+    @property
+    def tokens(self) -> int:
+        return self._tokens
+
+    def wait_written(self, timeout: float) -> bool:
+        """Waits until all that was said stands in the history."""
+        with self.flushed:
+            self._urgent = True
+            return self.flushed.wait_for(lambda: not self._in_flight and not self.has_news, timeout)
+
+    # The desk.
 
     def take_report(self, now: float, *, final: bool = False) -> Report | None:
         """What is due to be written, in its order; None when there is nothing or it is too early."""
         with self.flushed:
             report = self._report
+            final = final or self._urgent
             progress_due = report.progress is not None and (final or now >= self._next_progress)
             events_due = bool(report.events) and (final or now >= self._next_event)
             if not progress_due and not events_due and not (final and (report.tokens or report.cost)):
@@ -95,8 +113,23 @@ class Execution:
                 self._next_progress = now + PROGRESS_GAP
             self._report = Report(report.id, report.epoch, progress=kept)
             self._next_event = now + EVENT_GAP
-            self.flushed.notify_all()
+            self._in_flight = True
             return taken
+
+    def written(self) -> None:
+        with self.flushed:
+            self._in_flight = False
+            self.flushed.notify_all()
+
+    def put_back(self, unwritten: Report) -> None:
+        """It could not be written: once more, before what was said since."""
+        with self.flushed:
+            later = self._report
+            self._report = Report(
+                later.id, later.epoch, later.progress, unwritten.tokens + later.tokens, unwritten.cost + later.cost,
+                [*unwritten.events, *later.events],
+            )  # fmt: skip
+        self.written()
 
     @property
     def has_news(self) -> bool:
@@ -104,16 +137,20 @@ class Execution:
 
     # Everybody else.
 
-    def interrupt(self, reason: type[Stopped]) -> bool:
-        """Stops the running code, once. False when it does not run, or was stopped before."""
+    def interrupt(self, reason: type[Interrupt]) -> bool:
+        """Stops the running code. False when it does not run, or was stopped for this reason before."""
         with self.flushed:
-            if self.stop is not None:
+            if self.stop is reason or self.finished:
                 return False
             self.stop = reason
-            if self._thread is None:
-                return False
-            raise_thread_exception(self._thread, reason)
-            return True
+            self.stopped_at = time.monotonic()
+            self.reported = False
+        return self.interrupt_again()
+
+    def interrupt_again(self) -> bool:
+        """For code that has swallowed it."""
+        self.struck_at = time.monotonic()
+        return self.stop is not None and self.running.interrupt(self.stop)
 
     def give_back(self) -> bool:
         """True when no thread had taken it yet; then none will."""

@@ -3,8 +3,11 @@ has been asked of them."""
 
 import threading
 import time
+from collections.abc import Mapping
 
+from broker import settlements
 from broker.desk import Desk
+from broker.execution import Execution
 from broker.interrupts import CancelRequested
 from state import claims
 from state.claims import HeldLease, Settlement
@@ -16,24 +19,18 @@ from state.workers import Identity
 
 class Pulse:
     def __init__(self, identity: Identity, desk: Desk) -> None:
-        settings = get_settings()
         self._worker = identity.id
         self._desk = desk
-        self._every = settings.pulse_seconds
-        # Stop one's own work before the lease ends, not when it ends.
-        self._silence_allowed = settings.lease_seconds - min(5.0, settings.lease_seconds / 3)
+        self._every = get_settings().pulse_seconds
         self._renewed = time.monotonic()
         self._now = threading.Event()
         self._stopping = threading.Event()
         self._connection: Connection | None = None
-        self._threads = [
-            threading.Thread(target=self._run, name="pulse", daemon=True),
-            threading.Thread(target=self._watch, name="fence", daemon=True),
-        ]
+        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
 
     def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
+        self._renewed = time.monotonic()
+        self._thread.start()
 
     def beat_now(self) -> None:
         self._now.set()
@@ -41,8 +38,12 @@ class Pulse:
     def stop(self) -> None:
         self._stopping.set()
         self._now.set()
-        for thread in self._threads:
-            thread.join(timeout=5)
+        self._thread.join(timeout=5)
+
+    @property
+    def silent_seconds(self) -> float:
+        """How long ago our leases were last known to be renewed."""
+        return time.monotonic() - self._renewed
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -73,41 +74,37 @@ class Pulse:
         held = claims.pulse(self._connection, self._worker)
         self._renewed = asked
         self._give_back([lease for lease in held if lease.claim_number <= processed])
-        self._stop_lost(known.keys() - {lease.id for lease in held})
+        self._stop_lost(known, {(lease.id, lease.epoch) for lease in held})
         for lease in held:
             if lease.cancel_requested is not None:
-                self._pass_on(lease)
+                self._pass_on(lease, lease.cancel_requested)
 
     def _give_back(self, held: list[HeldLease]) -> None:
         """What the database thinks we hold and we do not."""
         for lease in held:
             execution = self._desk.executions.get(lease.id)
             if execution is None or execution.claimed.epoch != lease.epoch:
+                log.warning("an orphan is given back", task_id=lease.id, epoch=lease.epoch, worker=self._worker)
                 self._desk.post(Settlement(lease.id, lease.epoch, "released"))
 
-    def _stop_lost(self, missing: set[str]) -> None:
+    def _stop_lost(self, known: Mapping[str, Execution], held: set[tuple[str, int]]) -> None:
         """What we think we hold and the database does not; not what has just been settled."""
-        for task_id in missing:
-            execution = self._desk.executions.get(task_id)
-            if execution is not None and not execution.finished:
-                self._desk.lose(task_id)
+        for task_id, execution in known.items():
+            if (task_id, execution.claimed.epoch) not in held and not execution.finished:
+                self._desk.lose(execution)
 
-    def _pass_on(self, lease: HeldLease) -> None:
+    def _pass_on(self, lease: HeldLease, request: str) -> None:
+        """To the execution that was meant, not to a later one of the same task."""
         execution = self._desk.executions.get(lease.id)
-        if execution is None or execution.finished or execution.stop is not None:
+        if execution is None or execution.claimed.epoch != lease.epoch or execution.finished or execution.settled:
             return
-        execution.add_event("control", {"stage": "seen", "request": lease.cancel_requested})
+        if execution.request == request:
+            return
+        execution.request = request
+        execution.add_stage("seen")
         if execution.give_back():
-            self._desk.post(Settlement(lease.id, lease.epoch, "released"))
+            execution.add_stage("stopped")
+            self._desk.post(settlements.released(execution.claimed))
         else:
             execution.interrupt(CancelRequested)
             self._desk.note()
-
-    def _watch(self) -> None:
-        """A thread of its own: the pulse itself may hang in a connection that is dead."""
-        while not self._stopping.wait(min(0.5, self._every)):
-            if time.monotonic() - self._renewed > self._silence_allowed:
-                for task_id in list(self._desk.executions):
-                    execution = self._desk.executions.get(task_id)
-                    if execution is not None and not execution.finished:
-                        self._desk.lose(task_id)

@@ -1,24 +1,26 @@
 """`@task`: declares a kind of work. The function gets a context and its request; what it returns is the result."""
 
 import inspect
+import math
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast, get_type_hints
 
 import dramatiq
-from dramatiq.asyncio import get_event_loop_thread
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
 
-from broker import workplace
+from broker import settlements, workplace
 from broker.context import Context
+from broker.coroutines import run_coroutine
 from broker.execution import Execution
-from broker.failures import describe, retry_seconds
-from broker.interrupts import Stopped
-from state import catalog, jsonsafe
+from broker.failures import TokenLimitExceeded, describe
+from broker.interrupts import Interrupt, Stopped, caused_by
+from broker.storable import ResultNotJson, result_json
+from state import catalog
 from state.catalog import STANDARD_POLICY, ActorSpec, RetryPolicy
 from state.claims import Settlement
 from state.gates import Gate
+from state.settings import get_settings
 
 Work = Callable[[Context, Any], Any]
 _W = TypeVar("_W", bound=Callable[..., Any])
@@ -68,7 +70,7 @@ def task(
             actor_class=TaskActor,
             actor_name=spec.name,
             queue_name=queue,
-            time_limit=int(time_limit * 1000),
+            time_limit=math.inf,  # the watch keeps to spec.time_limit: Dramatiq's own can strike outside the task
         )
         catalog.enter(spec)
         return cast("TaskActor", actor)
@@ -89,60 +91,58 @@ def _perform(spec: ActorSpec, function: Work, task_id: str) -> None:
     """Runs one claimed task in this thread. Lets nothing escape: Dramatiq must not retry what the state store does."""
     desk = workplace.current().desk
     execution = desk.executions.get(task_id)
-    if execution is None or not execution.begin():
+    if execution is None or not execution.begin(spec.time_limit):
         return
     begun = time.perf_counter()
-    settlement: Settlement | None = None
-    try:
-        settlement = _attempt(spec, function, execution, Context(execution, desk))
-    except Stopped:
-        execution.received()  # struck between the work and its end
-        settlement = Settlement(task_id, execution.claimed.epoch, "released")
-    finally:
-        execution.end()
-        desk.durations.note(spec.name, time.perf_counter() - begun)
+    context = Context(execution, desk)
+    value, exception = _run(spec, function, execution, context)
+    # No interrupt can strike from here on.
+    context.close()
+    desk.durations.note(spec.name, time.perf_counter() - begun)
+    if execution.lost or execution.settled:
+        if exception is not None and execution.settled:
+            context.log.warning("raised after its end was written", error=describe(exception)["message"])
         execution.finished = True
-        if execution.lost:
-            desk.executions.pop(task_id, None)
-        elif settlement is not None:
-            desk.post(settlement)
+        desk.forget(execution)
+        return
+    execution.settled = True
+    desk.post(_settlement(execution, context, value, exception))
+    execution.finished = True
 
 
-def _attempt(spec: ActorSpec, function: Work, execution: Execution, context: Context) -> Settlement:
-    claimed = execution.claimed
+def _run(spec: ActorSpec, function: Work, execution: Execution, context: Context) -> tuple[Any, BaseException | None]:
+    """What the code returned, or what it raised."""
+    returned: list[Any] = []
+    exception: BaseException | None = None
     try:
-        request = spec.request.model_validate(claimed.payload)
-        value = function(context, request)
-        if inspect.isawaitable(value):
-            value = _await(value)
-        result = to_jsonable_python(value)
-        jsonsafe.check(result)
-        return Settlement(claimed.id, claimed.epoch, "completed", result=result)
-    except Stopped:
-        execution.received()
-        return Settlement(claimed.id, claimed.epoch, "released")
-    except BaseException as exception:
-        if execution.stop is not None and isinstance(exception.__cause__, Stopped):
-            execution.received()
-            return Settlement(claimed.id, claimed.epoch, "released")
-        error = describe(exception)
-        context.log.warning("attempt failed", error_type=error["type"], error=error["message"], attempt=claimed.attempt)
-        delay = retry_seconds(error, exception, spec.policy, claimed.attempt)
-        return Settlement(claimed.id, claimed.epoch, "failed", error=error, retry_seconds=delay)
-
-
-def _await(coroutine: Awaitable[Any]) -> Any:
-    """On Dramatiq's event loop, which would loop for ever on a TimeoutError: so nothing is raised through it."""
-
-    async def contained() -> tuple[Any, BaseException | None]:
         try:
-            return await coroutine, None
-        except Exception as exception:
-            return None, exception
+            execution.enter_code()
+            value = function(context, spec.request.model_validate(execution.claimed.payload))
+            returned.append(run_coroutine(execution, value) if inspect.isawaitable(value) else value)
+        except BaseException as raised:
+            exception = raised
+        execution.running.end()
+    except Interrupt as late:  # it struck between the code's end and ours
+        execution.running.end()
+        exception = exception or (None if returned else late)
+    return (returned or [None])[0], exception
 
-    loop = get_event_loop_thread()
-    assert loop is not None  # noqa: S101  (the EventLoop middleware has set it)
-    value, exception = loop.run_coroutine(contained())
-    if exception is not None:
-        raise exception
-    return value
+
+def _settlement(execution: Execution, context: Context, value: Any, exception: BaseException | None) -> Settlement:
+    claimed = execution.claimed
+    if exception is None:
+        try:
+            return settlements.completed(claimed, result_json(value))
+        except ResultNotJson as unfit:
+            exception = unfit
+    if execution.request is not None:
+        execution.add_stage("stopped")
+    limit = get_settings().token_limit
+    if execution.request == "pause" and limit is not None and execution.tokens > limit:
+        exception = TokenLimitExceeded(execution.tokens, limit)  # it could not go on after a pause
+    elif caused_by(exception, Stopped):
+        return settlements.released(claimed)
+    settlement = settlements.failed(claimed, exception)
+    error = settlement.error or {}
+    context.log.warning("attempt failed", error_type=error["type"], error=error["message"], attempt=claimed.attempt)
+    return settlement

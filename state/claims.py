@@ -11,8 +11,9 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from state import jsonsafe
-from state.database import Connection, Row, fetch, fetch_one, retrying
+from state.database import Connection, Row, fetch, fetch_one, get_database, retrying
 from state.errors import LeaseLost
+from state.masking import mask_data
 from state.settings import get_settings
 from state.statements import statement
 
@@ -70,7 +71,8 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """How an execution ended. `retry_seconds` None: a failure that is not worth another attempt."""
+    """How an execution ended. `retry_seconds` None: a failure that is not worth another attempt. `retry_after`: how
+    long the service asked everybody to stay away."""
 
     id: str
     epoch: int
@@ -78,6 +80,7 @@ class Settlement:
     result: Any = None
     error: dict[str, Any] | None = None
     retry_seconds: float | None = None
+    retry_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ def claim(connection: Connection, request: ClaimRequest) -> ClaimAnswer:
 
 def report(connection: Connection, reports: Iterable[Report]) -> set[tuple[str, int]]:
     """Answers the (id, epoch) that were still ours."""
-    body = jsonsafe.dump([_fields(each) for each in sorted(reports, key=_by_id)])
+    body = jsonsafe.dump([mask_data(_fields(each)) for each in sorted(reports, key=_by_id)])
     return {(row["id"], row["epoch"]) for row in connection.execute(statement("report"), {"reports": body})}
 
 
@@ -141,6 +144,20 @@ def save(task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Conn
         raise LeaseLost(task_id, epoch)
     checkpoint: Row = row["checkpoint"]
     return checkpoint
+
+
+@retrying
+def require_owned(task_id: str, epoch: int) -> None:
+    """For code that is about to do something on the strength of its lease."""
+    if fetch_one("owned", {"id": task_id, "epoch": epoch}) is None:
+        raise LeaseLost(task_id, epoch)
+
+
+@retrying
+def was_settled(worker: str, settlement: Settlement) -> bool:
+    """The same as settled_before, for a single one and on a connection of the pool."""
+    with get_database().pool().connection() as pooled:
+        return bool(settled_before(pooled, worker, [settlement]))
 
 
 def pulse(connection: Connection, worker: str) -> list[HeldLease]:

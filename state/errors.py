@@ -49,6 +49,14 @@ class IllegalTransition(StateError):
         self.status = status
 
 
+class EmptyFilter(StateError):
+    """A verb that would act on everything, without having been told so."""
+
+    def __init__(self, verb: str) -> None:
+        super().__init__(f"{verb} needs actor, error_type or older_than; or say that all of them are meant.")
+        self.verb = verb
+
+
 class LeaseLost(StateError):
     """The writer no longer owns the task. It must stop and write nothing more for it."""
 

@@ -9,8 +9,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import structlog
+from structlog.typing import EventDict
 
+from state.masking import mask, mask_data
 from state.settings import get_settings
+
+_OWN_WORDS = "transition"  # nothing in these lines comes from outside, and there are thousands of them
 
 
 class _CurrentStderr(threading.local):
@@ -48,6 +52,21 @@ def _serialize(line: object, **_options: object) -> str:
     return _encode(line)
 
 
+class _MaskingFormatter(logging.Formatter):
+    """What Dramatiq, httpx2 and psycopg have to say goes through Python's own logging."""
+
+    def __init__(self, inner: logging.Formatter | None) -> None:
+        super().__init__()
+        self._inner = inner or logging.Formatter()
+
+    def format(self, record: logging.LogRecord) -> str:
+        return mask(self._inner.format(record))
+
+
+def _mask_line(_logger: object, _method: str, line: EventDict) -> EventDict:
+    return line if line.get("event") == _OWN_WORDS else mask_data(line)
+
+
 def configure_logs() -> None:
     structlog.configure(
         processors=[
@@ -55,12 +74,16 @@ def configure_logs() -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            _mask_line,
             structlog.processors.JSONRenderer(serializer=_serialize),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(get_settings().log_level),
         logger_factory=structlog.WriteLoggerFactory(_stderr),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
+    for handler in logging.getLogger().handlers:
+        if not isinstance(handler.formatter, _MaskingFormatter):
+            handler.setFormatter(_MaskingFormatter(handler.formatter))
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # a lost connection is reported where it hurts
 
 
@@ -70,5 +93,5 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 def log_transitions(rows: list[dict[str, Any]], **common: Any) -> None:
     with _stderr.together():
         for row in rows:
-            log.info("transition", task_id=row["id"], actor=row["actor"], epoch=row["epoch"], to=row["status"],
+            log.info(_OWN_WORDS, task_id=row["id"], actor=row["actor"], epoch=row["epoch"], to=row["status"],
                      **{"from": row.get("before", "running"), "worker": row.get("worker_id"), **common})  # fmt: skip

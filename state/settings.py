@@ -45,10 +45,14 @@ class Settings(BaseSettings):
     retry_warning: int = Field(1000, ge=1, description="From how many tasks on the retry lane is long.")
     retry_critical: int = Field(5000, ge=1, description="Above how many tasks it is very long.")
     max_task_age: float = Field(3600, gt=0, description="Seconds until a summarization that has not ended is given up.")
+    token_limit: int | None = Field(None, ge=1, description="Most tokens that a task may use over all its attempts.")
+    secret_names: Annotated[list[str], NoDecode] = Field(
+        [], description="More names of fields, headers and variables whose values are masked, separated by commas."
+    )
     max_body_bytes: int = Field(4 * 1024 * 1024, ge=1024, description="Largest request body.")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
 
-    @field_validator("actors", mode="before")
+    @field_validator("actors", "secret_names", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value

@@ -1,5 +1,6 @@
 """Submit: a task is accepted when this commits, and from then on it ends."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -111,20 +112,31 @@ def submit(actor: str, payload: Any, *, conn: psycopg.Connection[Any] | None = N
 
 def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> Task:
     row = new.row()
-    while True:
-        inserted = _insert([row], conn=conn)
-        if inserted:
-            return (
-                get_task(row["id"], conn=conn) if inserted[0]["status"] == "waiting" else Task.newborn(row, inserted[0])
-            )
-        # The key is held; or an earlier try had committed before its connection was lost. It may also have been
-        # given free a moment ago: then it is ours now.
-        holder = row["id"] if new.dedup_key is None else _holder(row, conn=conn)
-        if holder is not None:
-            existing = get_task(holder, conn=conn)
-            if holder == row["id"] or not existing.finished:
-                existing.deduplicated = holder != row["id"]
-                return existing
+    return _insert_one(row, conn=conn) if new.dedup_key is None else _insert_keyed(row, conn=conn)
+
+
+def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> Task:
+    inserted = _insert([row], conn=conn)
+    if inserted and inserted[0]["status"] != "waiting":
+        return Task.newborn(row, inserted[0])
+    return get_task(row["id"], conn=conn)  # it stands in a line; or had committed before a connection was lost
+
+
+@retrying
+def _insert_keyed(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None) -> Task:
+    """The key and its task commit together. Who does not get the key gets the task that holds it."""
+    if conn is None:
+        with connection() as own, own.transaction():
+            task = _insert_keyed(row, conn=own)
+        ring_work([row["queue"]])
+        return task
+    while fetch_one("dedup_take", row, conn) is None:
+        holder = fetch_one("dedup_holder", row, conn)
+        task = get_task(holder["task_id"] if holder else row["id"], conn=conn)
+        if task.task_id == row["id"] or not task.finished:  # otherwise the key has been given free a moment ago
+            task.deduplicated = task.task_id != row["id"]
+            return task
+    return _insert_one(row, conn=conn)
 
 
 def submit_many(tasks: Iterable[NewTask], *, conn: psycopg.Connection[Any] | None = None) -> list[str]:
@@ -148,15 +160,22 @@ def _chunks(rows: Sequence[dict[str, Any]]) -> list[Sequence[dict[str, Any]]]:
 
 
 @retrying
-def _holder(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> str | None:
-    held = fetch_one("dedup_holder", {"tenant": row["tenant"], "actor": row["actor"], "key": row["dedup_key"]}, conn)
-    return held["task_id"] if held else None
-
-
-@retrying
 def _insert(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | None) -> list[dict[str, Any]]:
+    _count_before(rows)
     inserted = fetch("submit", {"tasks": jsonsafe.dump(rows)}, conn)
     log_transitions(inserted, **{"from": None})
     if conn is None:  # otherwise it is not committed yet, and the poll finds it
         ring_work({row["queue"] for row in inserted})
     return inserted
+
+
+def _count_before(rows: Sequence[dict[str, Any]]) -> None:
+    """How many of the same kind stand before each in this batch: what its place is reckoned from."""
+    peers: Counter[tuple[Any, ...]] = Counter()
+    crowds: Counter[str] = Counter()
+    for row in rows:
+        kind = (row["queue"], row["priority"], row["tenant"])
+        gate = row["gates"][0] if row["gates"] else ""
+        row["follower"], row["crowd"] = peers[kind], crowds[gate]
+        peers[kind] += 1
+        crowds[gate] += 1

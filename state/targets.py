@@ -1,7 +1,10 @@
 """Targets: what works on one thing, strictly one task at a time, in order of arrival."""
 
+from state.control import cancel, resume
 from state.database import fetch, retrying
-from state.tasks import DEFAULT_LIMIT, Task
+from state.deadletters import dismiss
+from state.errors import TaskNotFound
+from state.tasks import DEFAULT_LIMIT, Task, get_task
 
 
 @retrying
@@ -12,3 +15,22 @@ def list_target_tasks(
     id of the page before."""
     parameters = {"target": target, "tenant": tenant, "after": after, "limit": limit}
     return [Task.from_row(row) for row in fetch("target_tasks", parameters)]
+
+
+def resume_job(target: str, task_id: str, *, tenant: str | None = None) -> Task:
+    """The task that holds its target up, paused or dead, goes on; the others wait for it."""
+    _of_target(target, task_id, tenant)
+    return resume(task_id)
+
+
+def clear_job(target: str, task_id: str, *, tenant: str | None = None) -> Task:
+    """Takes a task out of its target's line: the next one may start."""
+    task = _of_target(target, task_id, tenant)
+    return dismiss(task_id) if task.status == "dead" else cancel(task_id)
+
+
+def _of_target(target: str, task_id: str, tenant: str | None) -> Task:
+    task = get_task(task_id)
+    if (task.target, task.tenant) != (target, tenant):
+        raise TaskNotFound(task_id)
+    return task

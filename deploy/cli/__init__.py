@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-from deploy.cli import cancel, listing, migrate, show, submit, up, watch
+from deploy.cli import cancel, gates, listing, migrate, queues, show, submit, up, watch, workers
 from deploy.cli.exits import BAD_INPUT, COMMAND_FAILED, EXIT_CODES, Failure
 
 app = typer.Typer(
@@ -28,9 +28,12 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "show": show.show,
     "watch": watch.watch,
     "cancel": cancel.cancel,
+    "workers": workers.workers,
 }
 for _name, _command in _COMMANDS.items():
     app.command(_name, epilog=EXIT_CODES)(_command)
+app.add_typer(gates.group, name="gates")
+app.add_typer(queues.group, name="queues")
 
 
 def main() -> NoReturn:

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from providers import language, media
 from providers.errors import InvalidInput
+from providers.media.protocol import MediaProvider
 from taskapi.bodies import parse_body, read_body
 from taskapi.problems import Problem, at_field
 from taskapi.requests import PreviewBody
@@ -33,7 +34,7 @@ async def post_preview(request: Request) -> Response:
     return answer(PreviewView(provider=name, action_type=body.action_type, **asdict(preview)))
 
 
-def _known(name: str) -> media.registry.MediaProvider:
+def _known(name: str) -> MediaProvider:
     known = media.registry.names()
     if name not in known:
         raise Problem("unknown-provider", f"There is no media provider {name!r}.", {"known": known})

@@ -1,12 +1,12 @@
-"""GET /targets/{target}: what stands in line for it, and what keeps the others from starting."""
+"""Targets: what stands in line for one, and letting it go on where a task holds the others up."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from state.ids import is_task_id
-from state.targets import list_target_tasks
+from state.targets import clear_job, list_target_tasks, resume_job
 from taskapi import cursors
-from taskapi.requests import TargetQuery, parse_query, target_of
+from taskapi.requests import TargetQuery, TenantQuery, parse_query, target_of, task_id_of
 from taskapi.threads import call
 from taskapi.views import TargetView, TaskView, answer
 
@@ -20,3 +20,15 @@ async def get_target(request: Request) -> Response:
     items = [TaskView.of(task) for task in tasks[: query.limit]]
     cursor = cursors.encode(items[-1].task_id) if len(tasks) > len(items) else None
     return answer(TargetView(target=target, tenant=query.tenant, items=items, next_cursor=cursor))
+
+
+async def post_resume(request: Request) -> Response:
+    tenant = parse_query(request, TenantQuery).tenant
+    task = await call(request, resume_job, target_of(request), task_id_of(request), tenant=tenant)
+    return answer(TaskView.of(task))
+
+
+async def post_clear(request: Request) -> Response:
+    tenant = parse_query(request, TenantQuery).tenant
+    task = await call(request, clear_job, target_of(request), task_id_of(request), tenant=tenant)
+    return answer(TaskView.of(task), 200 if task.status == "canceled" else 202)

@@ -19,7 +19,10 @@ BEGIN
                CASE
                    WHEN i.outcome = 'completed' THEN 'completed'
                    WHEN t.cancel_requested IN ('cancel', 'force') THEN 'canceled'
-                   WHEN t.cancel_requested = 'pause' THEN 'paused'
+                   -- A failure for good, or the last one, is not undone by a pause.
+                   WHEN t.cancel_requested = 'pause'
+                        AND (i.outcome = 'released' OR i.retry_seconds IS NOT NULL AND t.attempt < t.max_attempts)
+                        THEN 'paused'
                    WHEN i.outcome = 'released' THEN 'queued'
                    WHEN i.outcome = 'failed' AND i.retry_seconds IS NOT NULL AND t.attempt < t.max_attempts
                         AND (t.expires_at IS NULL
@@ -42,7 +45,8 @@ BEGIN
         SET status = m.next,
             result = CASE WHEN m.next = 'completed' THEN m.result END,
             error = CASE m.outcome WHEN 'failed' THEN m.error WHEN 'completed' THEN NULL ELSE t.error END,
-            attempt = CASE WHEN m.next = 'queued' OR m.failed_probe THEN t.attempt - 1 ELSE t.attempt END,
+            attempt = CASE WHEN m.outcome = 'released' AND m.next <> 'canceled' OR m.failed_probe
+                THEN t.attempt - 1 ELSE t.attempt END,
             lane = CASE WHEN m.outcome = 'failed' THEN 'retry' ELSE t.lane END,
             available_at = CASE WHEN m.next = 'scheduled'
                 THEN callboard.now() + make_interval(secs => m.retry_seconds) ELSE t.available_at END,

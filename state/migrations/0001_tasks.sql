@@ -3,15 +3,16 @@
 CREATE FUNCTION callboard.now() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 AS 'SELECT statement_timestamp()';
 
+-- Names are compared byte by byte ("C"): several times faster in an index than by the rules of a language.
 CREATE TABLE callboard.tasks (
     id               text COLLATE "C" PRIMARY KEY,
-    actor            text NOT NULL,
-    queue            text NOT NULL,
-    lane             text NOT NULL DEFAULT 'primary' CHECK (lane IN ('primary', 'retry')),
-    status           text NOT NULL,
+    actor            text COLLATE "C" NOT NULL,
+    queue            text COLLATE "C" NOT NULL,
+    lane             text COLLATE "C" NOT NULL DEFAULT 'primary' CHECK (lane IN ('primary', 'retry')),
+    status           text COLLATE "C" NOT NULL,
     priority         smallint NOT NULL CHECK (priority BETWEEN 0 AND 3),
     rank             bigint NOT NULL,               -- the order among equals, set on entering the queue
-    tenant           text,
+    tenant           text COLLATE "C",
     payload          jsonb NOT NULL,
     result           jsonb,
     error            jsonb,
@@ -52,7 +53,7 @@ CREATE INDEX tasks_workflow_run ON callboard.tasks ((payload ->> 'workflow_run_i
 CREATE TABLE callboard.leases (
     task_id          text COLLATE "C" PRIMARY KEY,
     epoch            integer NOT NULL,
-    worker_id        text NOT NULL,
+    worker_id        text COLLATE "C" NOT NULL,
     claim_number     bigint NOT NULL,               -- counts the worker's claims: an answer may still be on its way
     cancel_requested text,
     started_at       timestamptz NOT NULL,

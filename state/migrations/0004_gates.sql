@@ -61,13 +61,13 @@ CREATE TABLE callboard.actor_pace (
 );
 
 ALTER TABLE callboard.tasks
-    ADD COLUMN target       text,
+    ADD COLUMN target       text COLLATE "C",
     ADD COLUMN dedup_key    text,
     ADD COLUMN gates        text[] NOT NULL DEFAULT '{}',   -- in the order of their keys
     ADD COLUMN gate_limits  integer[] NOT NULL DEFAULT '{}', -- what the actor says of each; for gates not yet known
-    ADD COLUMN waiting_gate text,
+    ADD COLUMN waiting_gate text COLLATE "C",
     ADD COLUMN waiting_reason text,
-    ADD COLUMN woken_for    text,
+    ADD COLUMN woken_for    text COLLATE "C",
     ADD COLUMN woken_at     timestamptz,
     ADD COLUMN bounces      integer NOT NULL DEFAULT 0;     -- woken for one gate, stopped at another
 

@@ -75,7 +75,8 @@ def fill_table(queued: int, finished: int) -> None:
             )
             columns = connection.execute(
                 "SELECT string_agg(quote_ident(column_name), ', ') AS names FROM information_schema.columns "
-                "WHERE table_schema = 'callboard' AND table_name = 'tasks' AND column_name NOT IN ('id', 'status', 'rank')"
+                "WHERE table_schema = 'callboard' AND table_name = 'tasks' "
+                "AND column_name NOT IN ('id', 'status', 'rank')"
             ).fetchone()
             names = columns["names"] if columns else ""
             for status, count in (("completed", finished), ("queued", queued)):

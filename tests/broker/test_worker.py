@@ -134,7 +134,7 @@ def test_cancel_stops_running_code(worker: Start, tmp_path: Path) -> None:
         assert ended(task_id).status == "canceled"
         assert "end" not in out.read_text()
         stages = [event.data["stage"] for event in get_events(task_id) if event.kind == "control"]
-        assert stages == ["requested", "seen"]
+        assert stages == ["requested", "seen", "stopped"]
         assert get_attempts(task_id)[0]["outcome"] == "canceled"
 
 

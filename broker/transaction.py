@@ -1,0 +1,84 @@
+"""`ctx.transaction()`: a task's own writes and its completion, in one transaction."""
+
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from broker.execution import Execution
+from broker.storable import result_json
+from state import claims
+from state.bell import ring_tasks
+from state.claims import Settlement
+from state.database import RETRYABLE, Connection, Row, get_database
+from state.errors import LeaseLost
+from state.gates import wake
+from state.logs import log_transitions
+
+if TYPE_CHECKING:
+    from broker.desk import Desk
+
+_LAST_WORDS = 30.0  # seconds in which what the task has said must get written
+
+
+class CompletingTransaction:
+    """Nothing of the task is locked while the user's code runs in it: whether it is ours is looked at when the block
+    begins, and made sure of, by its fence, when it ends."""
+
+    def __init__(self, execution: Execution, desk: "Desk", result: Callable[[], Any]) -> None:
+        self._execution = execution
+        self._desk = desk
+        self._result = result
+        self._opened = ExitStack()
+        self._connection: Connection | None = None
+
+    def __enter__(self) -> psycopg.Connection[Any]:
+        claimed = self._execution.claimed
+        with self._execution.running.shelter():
+            claims.require_owned(claimed.id, claimed.epoch)
+            self._connection = self._opened.enter_context(get_database().pool().connection())
+            self._opened.enter_context(self._connection.transaction())
+        return self._connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._execution.running.shelter():
+            if self._connection is not None and error is None:
+                self._complete(self._connection)
+            elif error is not None:
+                self._opened.__exit__(kind, error, trace)
+            self._connection = None
+
+    def abandon(self) -> None:
+        """An interrupt can strike just before the block is entered, which then is never left."""
+        if self._connection is not None:
+            self._connection.close()
+            with suppress(psycopg.Error):
+                self._opened.close()
+
+    def _complete(self, connection: Connection) -> None:
+        claimed = self._execution.claimed
+        rows: list[Row] = []
+        try:
+            settlement = Settlement(claimed.id, claimed.epoch, "completed", result=result_json(self._result()))
+            self._desk.note()
+            self._execution.wait_written(_LAST_WORDS)  # what a task has said stands before its end
+            rows = claims.settle(connection, [settlement])
+            if not rows:
+                raise LeaseLost(claimed.id, claimed.epoch)
+            self._execution.settled = True
+            self._opened.close()  # commits
+        except BaseException as failure:
+            self._opened.__exit__(type(failure), failure, failure.__traceback__)
+            # A connection can be lost after the commit, and before we hear of it.
+            if not (rows and isinstance(failure, RETRYABLE) and claims.was_settled(self._desk.worker, settlement)):
+                self._execution.settled = False
+                if isinstance(failure, LeaseLost):
+                    self._desk.lose(self._execution)
+                raise
+        log_transitions(rows, worker=self._desk.worker)
+        ring_tasks([claimed.id])
+        wake(gate for row in rows for gate in row["gates"])

@@ -1,0 +1,168 @@
+"""Dead letters: tasks that need a person. To be looked at, revived as they are or with another payload, or dismissed;
+one by one, or many by what they have in common."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from state import jsonsafe
+from state.bell import ring_tasks, ring_work
+from state.database import Row, fetch, fetch_one, retrying
+from state.errors import EmptyFilter
+from state.gates import wake
+from state.logs import log_transitions
+from state.submission import NewTask
+from state.tasks import DEFAULT_LIMIT, Task, get_task, refuse
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """What a redrive or a dismissal by filter did, or (`dry_run`) would have done."""
+
+    tasks: int
+    groups: list[Row]  # {actor, error_type, tasks}, most first
+    dry_run: bool
+
+
+def retry(task_id: str, payload: Any = None) -> Task:
+    """A dead letter, or a retry that waits for its time, runs again now. With an edited payload it starts over: the
+    original, and what was saved for it, stay in the history."""
+    edited = None if payload is None else _edited(get_task(task_id), payload)
+    return _revive(task_id, "retry", "retried", edited)
+
+
+def dismiss(task_id: str) -> Task:
+    """Nobody wants it any more: canceled."""
+    rows = _dismiss(task_id)
+    if not rows:
+        raise refuse(task_id, "dismiss")
+    _announce(rows)
+    return get_task(task_id)
+
+
+def list_dead_letters(
+    *,
+    actor: str | None = None,
+    error_type: str | None = None,
+    older_than: float | None = None,
+    tenant: str | None = None,
+    before: str | None = None,
+    limit: int = DEFAULT_LIMIT,
+) -> list[Task]:
+    """Newest first; `older_than` in seconds since they died; `before` is the last id of the page before."""
+    wanted = _wanted(actor, error_type, tenant, _moment_before(older_than) if older_than else None)
+    return [Task.from_row(row) for row in _listed(wanted, before, limit)]
+
+
+def redrive(
+    *,
+    actor: str | None = None,
+    error_type: str | None = None,
+    older_than: float | None = None,
+    tenant: str | None = None,
+    all: bool = False,  # noqa: A002  (the word that the API uses)
+    dry_run: bool = False,
+) -> Bulk:
+    """Revives all dead letters that fit. Without actor, error_type or older_than only if `all` is said; a tenant says
+    whose they are, not which."""
+    _require_filter("redrive", all, actor, error_type, older_than)
+    return _in_batches("redrive_batch", _wanted(actor, error_type, tenant, _moment_before(older_than or 0)), dry_run)
+
+
+def dismiss_many(
+    *,
+    actor: str | None = None,
+    error_type: str | None = None,
+    older_than: float | None = None,
+    tenant: str | None = None,
+    all: bool = False,  # noqa: A002
+    dry_run: bool = False,
+) -> Bulk:
+    """Cancels all dead letters that fit; the filter is that of redrive."""
+    _require_filter("dismiss", all, actor, error_type, older_than)
+    return _in_batches("dismiss_batch", _wanted(actor, error_type, tenant, _moment_before(older_than or 0)), dry_run)
+
+
+def revive_dead(task_id: str, verb: str) -> Task:
+    """For resume, which takes dead letters as well."""
+    return _revive(task_id, verb, "resumed", None)
+
+
+def _edited(task: Task, payload: Any) -> dict[str, Any]:
+    """Another payload may have to pass other gates."""
+    row = NewTask(task.actor, payload, tenant=task.tenant, target=task.target).row()
+    return {name: row[name] for name in ("payload", "gates", "gate_limits")}
+
+
+@retrying
+def _revive(task_id: str, verb: str, why: str, edited: dict[str, Any] | None) -> Task:
+    body = None if edited is None else jsonsafe.dump(edited)
+    rows = fetch("revive", {"ids": [task_id], "why": why, "edited": body})
+    if not rows:
+        raise refuse(task_id, verb)
+    _announce(rows)
+    return get_task(task_id)
+
+
+@retrying
+def _dismiss(task_id: str) -> list[Row]:
+    return fetch("dismiss", {"ids": [task_id]})
+
+
+@retrying
+def _listed(wanted: str, before: str | None, limit: int) -> list[Row]:
+    return fetch("dead_letters", {"wanted": wanted, "before": before, "limit": limit})
+
+
+@retrying
+def _groups(wanted: str) -> list[Row]:
+    return fetch("dead_letter_groups", {"wanted": wanted})
+
+
+@retrying
+def _batch(statement: str, wanted: str, after: str) -> list[Row]:
+    return fetch(statement, {"wanted": wanted, "after": after, "limit": BATCH})
+
+
+@retrying
+def _moment_before(seconds: float) -> datetime:
+    row = fetch_one("moment_before", {"seconds": seconds})
+    assert row is not None  # noqa: S101
+    moment: datetime = row["moment"]
+    return moment
+
+
+def _wanted(actor: str | None, error_type: str | None, tenant: str | None, died_by: datetime | None) -> str:
+    moment = died_by.isoformat() if died_by else None
+    return jsonsafe.dump({"actor": actor, "error_type": error_type, "tenant": tenant, "died_by": moment})
+
+
+def _require_filter(verb: str, everything: bool, *filters: object) -> None:
+    if not everything and all(value is None for value in filters):
+        raise EmptyFilter(verb)
+
+
+def _in_batches(statement: str, wanted: str, dry_run: bool) -> Bulk:
+    """Each batch is one statement and its own transaction. `died_by` is the moment of the first look: what dies again
+    meanwhile is not taken twice."""
+    groups = _groups(wanted)
+    if dry_run:
+        return Bulk(sum(group["tasks"] for group in groups), groups, dry_run=True)
+    done, after = 0, ""
+    while rows := _batch(statement, wanted, after):
+        done, after = done + len(rows), rows[-1]["id"]
+        _announce(rows)
+    return Bulk(done, groups, dry_run=False)
+
+
+def _announce(rows: Iterable[Row]) -> None:
+    rows = list(rows)
+    log_transitions(rows)
+    ring_tasks(row["id"] for row in rows)
+    queues = {row["queue"] for row in rows if row["status"] == "queued"}
+    if queues:
+        ring_work(queues)
+    wake(gate for row in rows for gate in row["gates"])

@@ -1,0 +1,1 @@
+SELECT * FROM callboard.dismiss(%(ids)s)

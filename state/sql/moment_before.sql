@@ -1,0 +1,1 @@
+SELECT callboard.now() - make_interval(secs => %(seconds)s) AS moment

@@ -1,0 +1,1 @@
+SELECT * FROM callboard.revive(%(ids)s, %(why)s, %(edited)s)

@@ -1,0 +1,190 @@
+"""Stopping what runs, on real workers: the receipt, code that does not stop, and what force does about it."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+import state
+from state import claims, get_attempts, get_events, get_task, submit
+from state.claims import ClaimRequest
+from state.database import get_database
+from state.workers import list_workers
+from tests.control.following import ended, lines, reached, said, stages
+from tests.support.eventually import eventually
+from tests.support.workers import WorkerTree
+
+Start = Callable[..., WorkerTree]
+
+
+def test_pause_keeps_the_checkpoint_and_resume_goes_on_from_it(worker: Start, tmp_path: Path) -> None:
+    worker()
+    out = tmp_path / "out.txt"
+    task_id = submit("pages", {"file": str(out), "value": 8, "seconds": 0.1}).task_id
+    said(out, "page 2")
+    assert state.pause(task_id).status == "running"
+    paused = reached(task_id, "paused")
+    assert stages(task_id) == ["requested", "seen", "stopped"]
+    assert get_attempts(task_id)[0]["outcome"] == "paused"
+    assert (paused.attempt, paused.lane) == (0, "primary")
+    done = [line for line in lines(out) if line.startswith("page")]
+    state.resume(task_id)
+    task = ended(task_id)
+    assert (task.status, task.result, task.attempt, task.epoch, task.lane) == ("completed", 8, 1, 2, "primary")
+    assert f"start 2 at {len(done)}" in lines(out)
+    assert [line for line in lines(out) if line.startswith("page")] == [f"page {n}" for n in range(1, 9)]
+
+
+@pytest.mark.parametrize(("verb", "extra"), [("cancel", ["provider canceled"]), ("pause", [])])
+def test_an_actor_withdraws_its_job_only_when_it_is_canceled(
+    worker: Start, tmp_path: Path, verb: str, extra: list[str]
+) -> None:
+    worker()
+    out = tmp_path / "out.txt"
+    task_id = submit("withdraws", {"file": str(out)}).task_id
+    said(out, "start")
+    getattr(state, verb)(task_id)
+    reached(task_id, {"cancel": "canceled", "pause": "paused"}[verb])
+    assert stages(task_id) == ["requested", "seen", *extra, "stopped"]
+    kinds = [event.kind for event in get_events(task_id)]
+    assert kinds[-1] == "status"  # the end stands at the end
+
+
+def test_an_async_actor_has_time_to_clean_up_before_it_counts_as_stopped(worker: Start, tmp_path: Path) -> None:
+    worker()
+    out = tmp_path / "out.txt"
+    task_id = submit("async_cleanup", {"file": str(out), "seconds": 1.5}).task_id
+    said(out, "start")
+    state.cancel(task_id)
+    assert ended(task_id).status == "canceled"
+    assert lines(out) == ["start 1", "cleaned up"]
+
+
+def test_what_waits_for_a_thread_is_stopped_without_having_run(
+    worker: Start, tmp_path: Path, connection: psycopg.Connection
+) -> None:
+    tree = worker(threads=1)
+    out = tmp_path / "out.txt"
+    task_id = submit("steps", {"seconds": 60, "file": str(out)}).task_id
+    said(out, "start")
+    waiting = submit("noop", {}).task_id
+    assert state.cancel(waiting).status == "canceled"
+    state.cancel(task_id)
+    assert ended(task_id).status == "canceled"
+    assert "Traceback" not in tree.log.read_text()
+
+
+def test_eight_busy_threads_that_ignore_interrupts_do_not_keep_the_others_from_stopping(
+    worker: Start, tmp_path: Path
+) -> None:
+    tree = worker(threads=10)
+    out, other = tmp_path / "busy.txt", tmp_path / "other.txt"
+    busy = [submit("swallow", {"seconds": 40, "file": str(out)}).task_id for _ in range(8)]
+    said(out, "start", 8)
+    paused = submit("steps", {"seconds": 60, "file": str(other)}).task_id
+    canceled = submit("steps", {"seconds": 60, "file": str(other)}).task_id
+    said(other, "start", 2)
+    for task_id in busy:
+        state.cancel(task_id)
+    said(out, "swallowed CancelRequested", 8)
+    begun = time.monotonic()
+    state.pause(paused)
+    state.cancel(canceled)
+    eventually(lambda: (get_task(paused).status, get_task(canceled).status) == ("paused", "canceled"), timeout=10)
+    assert time.monotonic() - begun < 3
+    eventually(lambda: all("still running" in stages(task_id) for task_id in busy), timeout=15)
+    [report] = [e.data for e in get_events(busy[0]) if e.data.get("stage") == "still running"]
+    assert "testactors.py" in report["where"]
+    assert {get_task(task_id).status for task_id in busy} == {"running"}
+    tree.kill()
+
+
+def test_force_replaces_the_process_and_gives_everything_else_back(worker: Start, tmp_path: Path) -> None:
+    tree = worker(processes=2, threads=3)
+    out, other = tmp_path / "stuck.txt", tmp_path / "other.txt"
+    stuck = submit("stubborn", {"seconds": 300, "file": str(out)}).task_id
+    said(out, "start")
+    rest = [submit("steps", {"seconds": 6, "file": str(other)}).task_id for _ in range(5)]
+    said(other, "start", 5)
+    home = get_task(stuck).worker_id
+    beside = [each for each in rest if get_task(each).worker_id == home]
+    elsewhere = [each for each in rest if each not in beside]
+    assert beside
+    assert elsewhere
+    pids = [child.pid for child in tree.children()]
+    assert state.cancel(stuck).status == "running"
+    eventually(lambda: "still running" in stages(stuck), timeout=10)
+    assert get_task(stuck).status == "running"  # asked without force, it goes on
+    state.cancel(stuck, force=True)
+    assert ended(stuck, timeout=15).status == "canceled"
+    assert stages(stuck)[-1] == "stopped"
+    for each in rest:
+        assert ended(each).status == "completed"
+    assert {get_task(each).attempt for each in rest} == {1}
+    assert all([a["outcome"] for a in get_attempts(each)] == ["released", "completed"] for each in beside)
+    assert all([a["outcome"] for a in get_attempts(each)] == ["completed"] for each in elsewhere)
+    # Another boot under the same pid; Dramatiq's master has not noticed, and can still end them all.
+    assert [child.pid for child in tree.children()] == pids
+    names = {row["id"] for row in list_workers()}
+    assert len(names) == 2
+    assert home not in names
+    assert "end" not in out.read_text()
+    again = submit("note", {"value": 1}).task_id
+    assert ended(again).status == "completed"
+    tree.terminate()
+    assert tree.wait(timeout=20) == 0
+
+
+def test_a_replaced_process_can_be_replaced_again_and_its_children_are_gone(worker: Start, tmp_path: Path) -> None:
+    tree = worker(processes=1, threads=2)
+    for round_ in (1, 2):
+        out = tmp_path / f"{round_}.txt"
+        task_id = submit("stubborn_child", {"seconds": 300, "file": str(out)}).task_id
+        said(out, "child")
+        child = int(lines(out)[0].split()[1])
+        state.cancel(task_id, force=True)
+        assert ended(task_id, timeout=20).status == "canceled"
+        eventually(lambda child=child: not psutil.pid_exists(child), what="the child is gone")
+    assert tree.log.read_text().count('"worker ready"') >= 2
+    tree.terminate()
+    assert tree.wait(timeout=20) == 0
+
+
+def test_an_orphan_inside_a_live_process_is_given_back(worker: Start, tmp_path: Path) -> None:
+    """As a claim whose answer got lost leaves it."""
+    worker()
+    ended(submit("noop", {}).task_id)
+    [alive] = [row["id"] for row in list_workers()]
+    out = tmp_path / "hold.txt"
+    task_id = submit("note", {"value": 1, "file": str(out)}, delay_seconds=0).task_id
+    ended(task_id)
+    with get_database().connect("test") as own, own.transaction():
+        orphan = submit("note", {"value": 2}, conn=own).task_id
+        request = ClaimRequest(alive, 0, ["test"], 1, 0, [], 0.3)
+        assert [each.id for each in claims.claim(own, request).tasks] == [orphan]
+    assert get_task(orphan).worker_id == alive
+    task = ended(orphan)
+    assert (task.status, task.result, task.attempt, task.epoch) == ("completed", 2, 1, 2)
+    assert [a["outcome"] for a in get_attempts(orphan)] == ["released", "completed"]
+
+
+def test_a_frozen_process_whose_code_does_not_stop_is_replaced(worker: Start, tmp_path: Path) -> None:
+    """Its lease is over; whoever has the task now must not be disturbed for ever."""
+    tree = worker(threads=1, lease_seconds=3, pulse_seconds=0.5)
+    out = tmp_path / "out.txt"
+    task_id = submit("stubborn", {"seconds": 300, "file": str(out)}, max_attempts=1).task_id
+    said(out, "start")
+    [child] = tree.children()
+    os.kill(child.pid, signal.SIGSTOP)
+    try:
+        worker(threads=1, lease_seconds=3, pulse_seconds=0.5)
+        assert ended(task_id).error["type"] == "WorkerLost"  # type: ignore[index]
+    finally:
+        os.kill(child.pid, signal.SIGCONT)
+    eventually(lambda: '"lease lost"' in tree.log.read_text())
+    assert get_task(task_id).status == "dead"

@@ -1,0 +1,182 @@
+"""`ctx.transaction()` and `ctx.save()`: what is written together is there together, and what was saved is there."""
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import state
+from state import get_attempts, get_events, get_task, submit
+from tests.control.following import ended, reached, said
+from tests.support.clock import Clock
+from tests.support.eventually import eventually
+from tests.support.postgres import TestPostgres
+from tests.support.workers import WorkerTree
+
+Start = Callable[..., WorkerTree]
+
+
+@pytest.fixture
+def own_rows(connection: psycopg.Connection) -> Callable[[], list[tuple[str, int]]]:
+    """A table of the user's own."""
+    connection.execute("CREATE TABLE own_rows (task_id text, epoch integer)")
+
+    def rows() -> list[tuple[str, int]]:
+        found = connection.execute("SELECT task_id, epoch FROM own_rows ORDER BY 1, 2").fetchall()
+        return [(row["task_id"], row["epoch"]) for row in found]
+
+    return rows
+
+
+OwnRows = Callable[[], list[tuple[str, int]]]
+
+
+@pytest.mark.parametrize("text", ["", "late"])
+def test_writes_and_completion_commit_together(
+    worker: Start, own_rows: OwnRows, connection: psycopg.Connection, text: str
+) -> None:
+    tree = worker()
+    task_id = submit("transacts", {"text": text}).task_id
+    task = ended(task_id)
+    assert (task.status, task.result, task.attempt) == ("completed", {"rows": 1}, 1)
+    assert own_rows() == [(task_id, 1)]
+    assert [a["outcome"] for a in get_attempts(task_id)] == ["completed"]
+    assert connection.execute("SELECT count(*) AS n FROM callboard.leases").fetchone() == {"n": 0}
+    events = get_events(task_id)
+    assert [(e.kind, e.data.get("to")) for e in events[-2:]] == [("token", None), ("status", "completed")]
+    # The row and the end have the same transaction; the history has no more lines after a while.
+    same = connection.execute(
+        "SELECT count(*) AS n FROM callboard.tasks t JOIN own_rows o ON o.task_id = t.id AND o.xmin = t.xmin"
+    ).fetchone()
+    assert same == {"n": 1}
+    again = submit("note", {"value": 1}).task_id
+    assert ended(again).status == "completed"
+    assert get_events(task_id) == events
+    assert ("raised after its end" in tree.log.read_text()) == (text == "late")
+
+
+def test_a_failure_inside_leaves_nothing_behind(worker: Start, own_rows: OwnRows, clock: Clock) -> None:
+    worker()
+    task_id = submit("transacts", {"text": "fail"}).task_id
+    reached(task_id, "scheduled")
+    assert own_rows() == []
+    clock.advance(10)
+    assert ended(task_id).status == "completed"
+    assert own_rows() == [(task_id, 2)]
+
+
+def test_a_result_that_is_not_json_leaves_nothing_behind(worker: Start, own_rows: OwnRows) -> None:
+    worker()
+    task = ended(submit("transacts", {"text": "odd"}).task_id)
+    assert (task.status, (task.error or {})["type"]) == ("dead", "ResultNotJson")
+    assert own_rows() == []
+
+
+def test_kill_9_inside_leaves_nothing_behind(worker: Start, own_rows: OwnRows) -> None:
+    task_id = submit("transacts", {"text": "kill"}).task_id
+    worker(threads=1).wait()
+    assert own_rows() == []
+    worker(threads=1)
+    task = ended(task_id)
+    assert (task.status, task.epoch, own_rows()) == ("completed", 2, [(task_id, 2)])
+    assert [a["outcome"] for a in get_attempts(task_id)] == ["lost", "completed"]
+
+
+def test_a_zombie_inside_writes_nothing(worker: Start, own_rows: OwnRows, tmp_path: Path, clock: Clock) -> None:
+    out = tmp_path / "out.txt"
+    task_id = submit("transacts", {"text": "wait", "file": str(out)}).task_id
+    tree = worker(threads=1)
+    said(out, "start 1")
+    tree.signal_all(signal.SIGSTOP)
+    try:
+        clock.advance(31)
+        worker(threads=1)
+        assert ended(task_id).epoch == 2
+        history = get_events(task_id)
+        (tmp_path / "out.txt.go").touch()
+    finally:
+        tree.signal_all(signal.SIGCONT)
+    eventually(lambda: '"lease lost"' in tree.log.read_text())
+    tree.terminate()
+    tree.wait()
+    assert own_rows() == [(task_id, 2)]
+    assert get_events(task_id) == history
+
+
+def test_a_lease_lost_inside_is_noticed_at_the_end(
+    worker: Start, own_rows: OwnRows, tmp_path: Path, connection: psycopg.Connection
+) -> None:
+    """The fence itself: nothing else has told the worker."""
+    out = tmp_path / "out.txt"
+    worker(threads=1, lease_seconds=3000, pulse_seconds=900)
+    time.sleep(0.2)  # the first pulse is over
+    task_id = submit("transacts", {"text": "wait", "file": str(out)}).task_id
+    said(out, "start 1")
+    with connection.transaction():
+        connection.execute("UPDATE callboard.tasks SET epoch = 7 WHERE id = %s", [task_id])
+        connection.execute("UPDATE callboard.leases SET epoch = 7, worker_id = 'another'")
+    (tmp_path / "out.txt.go").touch()
+    eventually(lambda: nothing_left_open(connection), what="the worker gave up")
+    assert own_rows() == []
+    assert get_task(task_id).status == "running"
+
+
+def nothing_left_open(connection: psycopg.Connection) -> bool:
+    left_open = connection.execute(
+        "SELECT count(*) AS n FROM pg_stat_activity "
+        "WHERE state = 'idle in transaction' AND application_name = 'callboard'"
+    ).fetchone()
+    return left_open == {"n": 0}
+
+
+@pytest.mark.parametrize(("verb", "after"), [("cancel", "canceled"), ("pause", "paused")])
+def test_stopped_inside_leaves_nothing_behind(
+    worker: Start, own_rows: OwnRows, tmp_path: Path, connection: psycopg.Connection, verb: str, after: str
+) -> None:
+    worker()
+    out = tmp_path / "out.txt"
+    task_id = submit("transacts", {"text": "spin", "file": str(out)}).task_id
+    said(out, "start")
+    getattr(state, verb)(task_id)
+    reached(task_id, after)
+    assert own_rows() == []
+    eventually(lambda: nothing_left_open(connection))
+
+
+def test_code_that_runs_on_after_its_transaction_is_left_alone(
+    worker: Start, own_rows: OwnRows, tmp_path: Path
+) -> None:
+    tree = worker(threads=1, pulse_seconds=0.2)
+    task_id = submit("transacts", {"text": "lazy", "seconds": 1.5}).task_id
+    assert ended(task_id).status == "completed"
+    behind = submit("note", {"value": 1}).task_id
+    assert ended(behind).status == "completed"
+    assert '"lease lost"' not in tree.log.read_text()
+    assert "orphan" not in tree.log.read_text()
+
+
+def test_postgres_dies_inside(
+    worker: Start, own_rows: OwnRows, postgres: TestPostgres, tmp_path: Path, database_url: str
+) -> None:
+    worker(threads=1)
+    out = tmp_path / "out.txt"
+    task_id = submit("transacts", {"text": "wait", "file": str(out)}).task_id
+    said(out, "start 1")
+    postgres.restart("immediate")
+    (tmp_path / "out.txt.go").touch()
+    task = ended(task_id, timeout=60)
+    assert (task.status, task.result) == ("completed", {"rows": 1})
+    with psycopg.connect(database_url) as connection:
+        assert connection.execute("SELECT count(*) FROM own_rows").fetchone() == (1,)
+
+
+def test_what_save_returned_from_survives_kill_9(worker: Start) -> None:
+    task_id = submit("saves_then_dies", {"value": 2}, max_attempts=5).task_id
+    for _ in range(2):
+        worker(threads=1).wait()
+    worker(threads=1)
+    task = ended(task_id)
+    assert (task.status, task.result, task.attempt) == ("completed", 2, 3)

@@ -1,0 +1,164 @@
+"""Pause, resume, cancel, retry, dismiss, delete: what they do in every status, and what they refuse."""
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+import state
+from state import IllegalTransition, TaskNotFound, claims, get_attempts, get_events, get_task, submit
+from state.claims import Claimed, Settlement
+from state.database import Connection
+from state.settings import get_settings
+from state.sweep import sweep
+from state.transitions import STATUSES
+from tests.control.conftest import BOOM
+from tests.support.clock import Clock
+
+Running = Callable[..., Claimed]
+pytestmark = pytest.mark.usefixtures("simple_actors")
+
+# verb → status → status after it; a status that is not named refuses the verb.
+VERBS: dict[str, tuple[Callable[[str], object], dict[str, str]]] = {
+    "pause": (state.pause, {"scheduled": "paused", "queued": "paused", "waiting": "paused", "running": "running"}),
+    "cancel": (
+        state.cancel,
+        {**dict.fromkeys(["scheduled", "queued", "waiting", "paused"], "canceled"), "running": "running"},
+    ),
+    "resume": (state.resume, {"paused": "queued", "dead": "queued"}),
+    "retry": (state.retry, {"dead": "queued"}),
+    "dismiss": (state.dismiss, {"dead": "canceled"}),
+    "delete": (state.delete, {"completed": "completed", "canceled": "canceled", "dead": "dead"}),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_in_every_status(verb: str, put: Callable[[str, str], None], status: Callable[[str], str]) -> None:
+    act, allowed = VERBS[verb]
+    for before in STATUSES:
+        task_id = submit("quick", {}).task_id
+        put(task_id, before)
+        lines = len(get_events(task_id))
+        if before in allowed:
+            act(task_id)
+            assert status(task_id) == allowed[before]
+        else:
+            with pytest.raises(IllegalTransition) as refused:
+                act(task_id)
+            assert (refused.value.status, refused.value.verb) == (before, verb)
+            assert status(task_id) == before
+            assert len(get_events(task_id)) == lines
+    with pytest.raises(TaskNotFound):
+        act("tq_" + "0" * 32)
+
+
+def test_a_paused_task_keeps_its_checkpoint_lane_and_attempt(running: Running, desk: Connection, take: Running) -> None:
+    task = running()
+    claims.save(task.id, task.epoch, {"page": 7})
+    assert state.pause(task.id).cancel_requested == "pause"
+    assert claims.pulse(desk, "w1")[0].cancel_requested == "pause"
+    claims.settle(desk, [Settlement(task.id, task.epoch, "released")])
+    paused = get_task(task.id)
+    assert (paused.status, paused.attempt, paused.cancel_requested) == ("paused", 0, None)
+    assert get_attempts(task.id)[0]["outcome"] == "paused"
+    resumed = state.resume(task.id)
+    assert (resumed.status, resumed.lane) == ("queued", "primary")
+    [again] = take()  # type: ignore[misc]
+    assert (again.checkpoint, again.attempt, again.epoch) == ({"page": 7}, 1, 2)
+
+
+def test_asking_twice_is_asking_once(running: Running) -> None:
+    task = running()
+    state.pause(task.id)
+    state.pause(task.id)
+    assert [e.data for e in get_events(task.id) if e.kind == "control"] == [{"stage": "requested", "request": "pause"}]
+
+
+def test_a_pause_does_not_take_back_a_cancel_but_a_cancel_a_pause(running: Running) -> None:
+    task = running()
+    state.pause(task.id)
+    assert state.cancel(task.id).cancel_requested == "cancel"
+    with pytest.raises(IllegalTransition):
+        state.pause(task.id)
+    assert get_task(task.id).cancel_requested == "cancel"
+
+
+def test_a_stale_request_does_not_hit_a_later_execution(
+    running: Running, desk: Connection, take: Running, clock: Clock, connection: psycopg.Connection
+) -> None:
+    task = running()
+    state.pause(task.id)
+    claims.settle(desk, [Settlement(task.id, task.epoch, "released")])
+    # As an operator's hand, or a bug, might leave it behind.
+    connection.execute("UPDATE callboard.tasks SET cancel_requested = 'cancel' WHERE id = %s", [task.id])
+    state.resume(task.id)
+    take()
+    assert get_task(task.id).cancel_requested is None
+    assert claims.pulse(desk, "w1")[0].cancel_requested is None
+
+
+@pytest.mark.parametrize(("request_", "after"), [("pause", "paused"), ("cancel", "canceled")])
+def test_a_request_outlives_its_worker(running: Running, clock: Clock, request_: str, after: str) -> None:
+    task = running()
+    getattr(state, request_)(task.id)
+    clock.advance(31)
+    assert [row["status"] for row in sweep().lost] == [after]
+
+
+def test_a_failure_for_good_is_not_undone_by_a_pause(running: Running, desk: Connection) -> None:
+    task = running()
+    state.pause(task.id)
+    claims.settle(desk, [Settlement(task.id, task.epoch, "failed", error=BOOM)])
+    assert get_task(task.id).status == "dead"
+    other = running()
+    state.pause(other.id)
+    claims.settle(desk, [Settlement(other.id, other.epoch, "failed", error=BOOM, retry_seconds=5)])
+    assert (get_task(other.id).status, get_task(other.id).attempt) == ("paused", 1)
+
+
+def test_its_age_stands_still_while_a_task_is_paused(clock: Clock, take: Running) -> None:
+    task_id = submit("quick", {}, max_age_seconds=60).task_id
+    clock.advance(50)
+    state.pause(task_id)
+    clock.advance(3600)
+    state.resume(task_id)
+    assert not sweep().expired
+    clock.advance(11)
+    assert [row["id"] for row in sweep().expired] == [task_id]
+
+
+def test_pausing_over_the_token_limit_ends_it(
+    running: Running, desk: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = running()
+    claims.report(desk, [claims.Report(task.id, task.epoch, tokens=500)])
+    claims.settle(desk, [Settlement(task.id, task.epoch, "released")])
+    monkeypatch.setenv("CALLBOARD_TOKEN_LIMIT", "499")
+    get_settings.cache_clear()
+    ended = state.pause(task.id)
+    assert ended.status == "dead"
+    assert ended.error is not None
+    assert (ended.error["type"], ended.error["details"]) == ("TokenLimitExceeded", {"tokens": 500, "limit": 499})
+    monkeypatch.delenv("CALLBOARD_TOKEN_LIMIT")
+    get_settings.cache_clear()
+
+
+def test_delete_hides_and_keeps(running: Running, desk: Connection, connection: psycopg.Connection) -> None:
+    task = running()
+    claims.settle(desk, [Settlement(task.id, task.epoch, "completed", result=1)])
+    state.delete(task.id)
+    with pytest.raises(TaskNotFound):
+        get_task(task.id)
+    with pytest.raises(TaskNotFound):
+        state.delete(task.id)
+    assert task.id not in [each.task_id for each in state.list_tasks()]
+    assert connection.execute("SELECT count(*) AS n FROM callboard.events").fetchone() == {"n": 3}
+
+
+def test_a_hidden_dead_letter_cannot_be_revived(dead: Running) -> None:
+    task = dead()
+    state.delete(task.id)
+    for verb in (state.retry, state.resume, state.dismiss):
+        with pytest.raises(TaskNotFound):
+            verb(task.id)
+    assert state.redrive(all=True).tasks == 0

@@ -1,0 +1,68 @@
+"""Generations and prompts over HTTP."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+
+from state.contents import StoredBytes
+from state.generations import begin_generation, finish_generation
+from state.ids import new_generation_id, new_task_id
+from tests.taskapi.conftest import problem
+from tests.taskapi.player import Player
+
+Submit = Callable[..., dict[str, Any]]
+
+
+def test_a_generation(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    submit(tenant="acme")
+    task = player.start()
+    asked = {"provider": "local", "action_type": "txt2img", "prompt": "a lighthouse", "prompt_id": None}
+    begun = begin_generation(task.id, task.epoch, **asked, request={"width": 64})
+    path = f"/api/v1/generations/{begun.id}"
+    found = client.get(path).json()
+    assert (found["id"], found["task_id"], found["tenant"]) == (begun.id, task.id, "acme")
+    assert (found["prompt"], found["request"], found["contents"]) == ("a lighthouse", {"width": 64}, [])
+    assert (found["task_status"], found["raw_response"], found["error"]) == ("running", None, None)
+    stored = StoredBytes(sha256="0" * 64, size=7, media_type="image/png")
+    [content_id] = finish_generation(task.id, task.epoch, raw_response={"id": 5}, contents=[stored])
+    player.complete(task)
+    found = client.get(f"{path}/").json()
+    assert (found["status"], found["raw_response"]) == ("completed", {"id": 5})
+    assert found["contents"] == [
+        {"content_id": content_id, "media_type": "image/png", "size": 7, "sha256": "0" * 64,
+         "url": f"/api/v1/contents/{content_id}"}
+    ]  # fmt: skip
+    assert found["created_at"].endswith("Z")
+
+
+def test_no_such_generation(client: httpx2.Client) -> None:
+    for generation_id in (new_generation_id(), "nonsense", new_task_id(), "%00"):
+        problem(client.get(f"/api/v1/generations/{generation_id}"), 404, "generation-not-found")
+
+
+def test_prompts(client: httpx2.Client) -> None:
+    path = "/api/v1/prompts/house%20style"
+    problem(client.get(path), 404, "prompt-not-found")
+    stored = client.put(path, json={"text": "in watercolor"})
+    assert (stored.status_code, stored.json()["id"], stored.json()["text"]) == (200, "house style", "in watercolor")
+    assert client.get(path).json() == stored.json()
+    replaced = client.put(path, json={"text": "in oil"}).json()
+    assert (replaced["text"], replaced["created_at"]) == ("in oil", stored.json()["created_at"])
+    problem(client.get(f"{path}?tenant=acme"), 404, "prompt-not-found")
+    assert client.put(f"{path}?tenant=acme", json={"text": "theirs"}).json()["tenant"] == "acme"
+    assert client.get(path).json()["text"] == "in oil"
+
+
+def test_bad_prompts(client: httpx2.Client) -> None:
+    path = "/api/v1/prompts/p"
+    for body, field in (
+        ({}, "text"), ({"text": 1}, "text"), ({"text": " "}, "text"), ({"text": "x" * 20_001}, "text"),
+        ({"text": "x", "more": 1}, "more"), ({"text": "\x00"}, "text"),
+    ):  # fmt: skip
+        problem(client.put(path, json=body), 422, "invalid-input", field=field)
+    for name in ("%00", "x" * 201, "a%0Ab"):
+        problem(client.put(f"/api/v1/prompts/{name}", json={"text": "x"}), 422, "invalid-input", field="id")
+        problem(client.get(f"/api/v1/prompts/{name}"), 404, "prompt-not-found")
+    problem(client.get(f"{path}?tenants=x"), 422, "invalid-parameter", field="tenants")
+    problem(client.get(path), 404, "prompt-not-found")

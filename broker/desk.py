@@ -299,11 +299,11 @@ class Desk:
             self._next_poll = now + random.uniform(0.005, 0.02)  # noqa: S311
         if claimed:
             self._hinted = True  # there may be more; an empty answer waits for a wake-up or the poll
-            moved = [{"id": e.id, "actor": e.actor, "epoch": e.epoch, "status": "running"} for e in claimed]
-            log_transitions(moved, **{"from": "queued", "worker": self.worker})
             for each in claimed:
                 self._hand_over(self.executions[each.id])
             ring_tasks(each.id for each in claimed)
+            moved = [{"id": e.id, "actor": e.actor, "epoch": e.epoch, "status": "running"} for e in claimed]
+            log_transitions(moved, **{"from": "queued", "worker": self.worker})
 
     def _wake(self, connection: Connection) -> None:
         """Gates that were freed and have not been woken by a claim of ours."""

@@ -21,6 +21,7 @@ DECLARE
     wanted integer;
     free_left integer := free_threads;
     retry_turns integer;
+    heads text[];
     batch text[];
     gated boolean;
     any_gated boolean := false;
@@ -39,58 +40,82 @@ BEGIN
     FOR round IN 1..8 LOOP
         wanted := free_threads + ahead - cardinality(taken);
         EXIT WHEN wanted <= 0;
-        retry_turns := floor(wanted * retry_share + random());
-        WITH heads AS MATERIALIZED (
-            SELECT h.*, max(h.available_at) OVER (
-                PARTITION BY h.queue, h.lane, h.priority ORDER BY h.rank, h.id) AS age
-            FROM unnest(ARRAY['primary', 'retry']) AS l(lane),
-                 unnest(open_queues) AS q(queue),
-                 LATERAL (
-                    SELECT t.id, t.queue, t.lane, t.priority, t.rank, t.actor, t.available_at
-                    FROM callboard.tasks t
-                    WHERE t.status = 'queued' AND t.queue = q.queue AND t.lane = l.lane AND NOT t.gates && closed
-                      AND t.id <> ALL (taken)
-                    ORDER BY t.priority, t.rank, t.id
-                    LIMIT wanted
-                 ) h
-        ), depths AS (
-            SELECT count(*) FILTER (WHERE h.lane = 'primary')::integer AS primary_depth,
-                   count(*) FILTER (WHERE h.lane = 'retry')::integer AS retry_depth
-            FROM heads h
-        ), turns AS (
-            -- A lane with nothing to give leaves its share to the other.
-            SELECT least(d.retry_depth, greatest(retry_turns, wanted - d.primary_depth)) AS retry FROM depths d
-        ), merged AS (
-            SELECT h.*, row_number() OVER (PARTITION BY h.lane ORDER BY h.priority, h.age, h.queue, h.rank, h.id) AS turn
-            FROM heads h
-        ), picked AS (
-            SELECT m.*, row_number() OVER (ORDER BY m.priority, m.age, m.queue, m.rank, m.id) AS place
-            FROM merged m, turns t
-            WHERE m.turn <= CASE m.lane WHEN 'retry' THEN t.retry ELSE wanted - t.retry END
-        ), seen AS (
-            SELECT p.*, count(*) FILTER (WHERE p.place > free_left AND p.actor <> ALL (short_actors))
-                        OVER (ORDER BY p.place) AS long_before
-            FROM picked p
-        ), allowed AS (
-            SELECT s.queue, s.lane, count(*) AS tasks
-            FROM seen s
-            WHERE s.place <= free_left OR s.long_before = 0
-            GROUP BY s.queue, s.lane
-        ), locked AS MATERIALIZED (
-            SELECT c.*
-            FROM allowed a,
-                 LATERAL (
-                    SELECT t.id, t.priority, t.rank, t.gates
-                    FROM callboard.tasks t
-                    WHERE t.status = 'queued' AND t.queue = a.queue AND t.lane = a.lane AND NOT t.gates && closed
-                      AND t.id <> ALL (taken)
-                    ORDER BY t.priority, t.rank, t.id
-                    LIMIT a.tasks
-                    FOR NO KEY UPDATE SKIP LOCKED
-                 ) c
-        )
-        SELECT array_agg(c.id ORDER BY c.priority, c.rank, c.id), bool_or(c.gates <> '{}')
-        INTO batch, gated FROM locked c;
+        -- Mostly everything that is queued can start: then there is nothing to choose.
+        SELECT array_agg(h.id) INTO heads
+        FROM unnest(ARRAY['primary', 'retry']) AS l(lane),
+             unnest(open_queues) AS q(queue),
+             LATERAL (
+                SELECT t.id
+                FROM callboard.tasks t
+                WHERE t.status = 'queued' AND t.queue = q.queue AND t.lane = l.lane AND NOT t.gates && closed
+                  AND t.id <> ALL (taken)
+                ORDER BY t.priority, t.rank, t.id
+                LIMIT free_left + 1
+             ) h;
+        EXIT WHEN heads IS NULL;
+        IF cardinality(heads) <= free_left THEN
+            SELECT array_agg(c.id ORDER BY c.priority, c.rank, c.id), bool_or(c.gates <> '{}')
+            INTO batch, gated
+            FROM (
+                SELECT t.id, t.priority, t.rank, t.gates
+                FROM callboard.tasks t
+                WHERE t.id = ANY (heads) AND t.status = 'queued'
+                FOR NO KEY UPDATE SKIP LOCKED
+            ) AS c;
+        ELSE
+            retry_turns := floor(wanted * retry_share + random());
+            WITH heads AS MATERIALIZED (
+                SELECT h.*, max(h.available_at) OVER (
+                    PARTITION BY h.queue, h.lane, h.priority ORDER BY h.rank, h.id) AS age
+                FROM unnest(ARRAY['primary', 'retry']) AS l(lane),
+                     unnest(open_queues) AS q(queue),
+                     LATERAL (
+                        SELECT t.id, t.queue, t.lane, t.priority, t.rank, t.actor, t.available_at
+                        FROM callboard.tasks t
+                        WHERE t.status = 'queued' AND t.queue = q.queue AND t.lane = l.lane AND NOT t.gates && closed
+                          AND t.id <> ALL (taken)
+                        ORDER BY t.priority, t.rank, t.id
+                        LIMIT wanted
+                     ) h
+            ), depths AS (
+                SELECT count(*) FILTER (WHERE h.lane = 'primary')::integer AS primary_depth,
+                       count(*) FILTER (WHERE h.lane = 'retry')::integer AS retry_depth
+                FROM heads h
+            ), turns AS (
+                -- A lane with nothing to give leaves its share to the other.
+                SELECT least(d.retry_depth, greatest(retry_turns, wanted - d.primary_depth)) AS retry FROM depths d
+            ), merged AS (
+                SELECT h.*, row_number() OVER (PARTITION BY h.lane ORDER BY h.priority, h.age, h.queue, h.rank, h.id) AS turn
+                FROM heads h
+            ), picked AS (
+                SELECT m.*, row_number() OVER (ORDER BY m.priority, m.age, m.queue, m.rank, m.id) AS place
+                FROM merged m, turns t
+                WHERE m.turn <= CASE m.lane WHEN 'retry' THEN t.retry ELSE wanted - t.retry END
+            ), seen AS (
+                SELECT p.*, count(*) FILTER (WHERE p.place > free_left AND p.actor <> ALL (short_actors))
+                            OVER (ORDER BY p.place) AS long_before
+                FROM picked p
+            ), allowed AS (
+                SELECT s.queue, s.lane, count(*) AS tasks
+                FROM seen s
+                WHERE s.place <= free_left OR s.long_before = 0
+                GROUP BY s.queue, s.lane
+            ), locked AS MATERIALIZED (
+                SELECT c.*
+                FROM allowed a,
+                     LATERAL (
+                        SELECT t.id, t.priority, t.rank, t.gates
+                        FROM callboard.tasks t
+                        WHERE t.status = 'queued' AND t.queue = a.queue AND t.lane = a.lane AND NOT t.gates && closed
+                          AND t.id <> ALL (taken)
+                        ORDER BY t.priority, t.rank, t.id
+                        LIMIT a.tasks
+                        FOR NO KEY UPDATE SKIP LOCKED
+                     ) c
+            )
+            SELECT array_agg(c.id ORDER BY c.priority, c.rank, c.id), bool_or(c.gates <> '{}')
+            INTO batch, gated FROM locked c;
+        END IF;
         EXIT WHEN batch IS NULL;
         IF NOT gated THEN
             taken := taken || batch;

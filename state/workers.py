@@ -70,7 +70,9 @@ def stopped(ids: Sequence[str]) -> None:
 def dead_neighbors(identity: Identity) -> list[str]:
     """Workers of this machine whose process is certainly gone: recovery need not wait for their leases."""
     place = {"host": identity.host, "boot_id": identity.boot_id, "pid_namespace": identity.pid_namespace}
-    return [row["id"] for row in fetch("worker_neighbors", place) if not _lives(row["pid"], row["process_started"])]
+    others = [row for row in fetch("worker_neighbors", place) if row["id"] != identity.id]
+    # One that had our own pid was replaced by us.
+    return [row["id"] for row in others if row["pid"] == identity.pid or not _lives(row["pid"], row["process_started"])]
 
 
 def _lives(pid: int, process_started: float) -> bool:

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-from deploy.cli import cancel, gates, listing, migrate, queues, show, submit, up, watch, workers
+from deploy.cli import cancel, control, deadletters, gates, listing, migrate, queues, show, submit, up, watch, workers
 from deploy.cli.exits import BAD_INPUT, COMMAND_FAILED, EXIT_CODES, Failure
 
 app = typer.Typer(
@@ -28,6 +28,12 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "show": show.show,
     "watch": watch.watch,
     "cancel": cancel.cancel,
+    "pause": control.pause,
+    "resume": control.resume,
+    "retry": control.retry,
+    "dlq": deadletters.dlq,
+    "redrive": deadletters.redrive,
+    "dismiss": deadletters.dismiss,
     "workers": workers.workers,
 }
 for _name, _command in _COMMANDS.items():

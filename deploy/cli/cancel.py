@@ -1,11 +1,17 @@
 """`callboard cancel`: stops a task."""
 
+from typing import Annotated
+
 import typer
 
 from deploy.cli.options import JsonOption, TaskId
 
 
-def cancel(task_id: TaskId, as_json: JsonOption = False) -> None:
+def cancel(
+    task_id: TaskId,
+    force: Annotated[bool, typer.Option("--force", help="Code that does not stop loses its process.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Cancel a task.
 
     At once when nobody runs it; otherwise its worker is asked to stop, and the task is canceled when it has. A task
@@ -14,6 +20,7 @@ def cancel(task_id: TaskId, as_json: JsonOption = False) -> None:
     \b
     Examples:
       callboard cancel tq_0199b2…
+      callboard cancel tq_0199b2… --force   # its process is replaced; what else runs in it goes back to the queue
       callboard cancel tq_0199b2… && callboard watch tq_0199b2…   # see that it has stopped
     """
     import state
@@ -21,7 +28,7 @@ def cancel(task_id: TaskId, as_json: JsonOption = False) -> None:
     from deploy.cli.store import open_store
 
     with open_store():
-        task = state.cancel(task_id)
+        task = state.cancel(task_id, force=force)
     if as_json:
         print_json(task_json(task))
     elif task.status == "running":

@@ -13,6 +13,7 @@ from state import jsonsafe
 from state.errors import (
     ContentNotFound,
     ContentStoreFailed,
+    EmptyFilter,
     GateNotFound,
     GenerationNotFound,
     IdempotencyConflict,
@@ -50,6 +51,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "body-too-large": (413, "The body is too large"),
     "range-not-satisfiable": (416, "No such range of bytes"),
     "misdirected-request": (421, "This server answers on the local machine only"),
+    "empty-filter": (422, "Without a filter this would mean all of them"),
     "invalid-input": (422, "A field of the body is wrong"),
     "invalid-parameter": (422, "A parameter or header is wrong"),
     "idempotency-conflict": (422, "The key was used with another body"),
@@ -132,6 +134,8 @@ def _of_state(failure: StateError) -> Problem:
         case IllegalTransition():
             members = {"task_id": failure.task_id, "task_status": failure.status}
             return Problem("illegal-transition", text, members)
+        case EmptyFilter():
+            return Problem("empty-filter", text)
         case IdempotencyConflict():
             return Problem("idempotency-conflict", text)
         case IdempotencyPending():

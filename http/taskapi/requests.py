@@ -113,7 +113,7 @@ class SummarizeBody(TaskOptions):
 class CancelBody(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    force: bool = Field(False, description="Interrupt the worker's code instead of waiting for it to notice.")
+    force: bool = Field(False, description="Code that does not stop loses its process, which is replaced.")
 
 
 class TaskQuery(BaseModel):

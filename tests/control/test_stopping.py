@@ -16,6 +16,7 @@ from state.claims import ClaimRequest
 from state.database import get_database
 from state.workers import list_workers
 from tests.control.following import ended, lines, reached, said, stages
+from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.workers import WorkerTree
 
@@ -173,18 +174,53 @@ def test_an_orphan_inside_a_live_process_is_given_back(worker: Start, tmp_path: 
     assert [a["outcome"] for a in get_attempts(orphan)] == ["released", "completed"]
 
 
+IMPATIENT = "actors,tests.support.testactors,tests.control.impatient"
+
+
+def test_code_beyond_its_time_limit_that_nobody_can_stop_costs_its_process(
+    worker: Start, tmp_path: Path, clock: Clock
+) -> None:
+    tree = worker(threads=2, actors=IMPATIENT)
+    out, other = tmp_path / "out.txt", tmp_path / "other.txt"
+    task_id = submit("overdue", {"seconds": 300, "file": str(out)}).task_id
+    beside = submit("steps", {"seconds": 6, "file": str(other)}).task_id
+    first = reached(task_id, "scheduled")
+    assert (first.attempt, (first.error or {})["type"]) == (1, "TimeLimitExceeded")
+    clock.advance(10)
+    dead = ended(task_id)
+    assert (dead.status, dead.attempt) == ("dead", 2)
+    task = ended(beside)
+    assert (task.status, task.attempt) == ("completed", 1)
+    assert len(tree.children()) == 1
+
+
 def test_a_frozen_process_whose_code_does_not_stop_is_replaced(worker: Start, tmp_path: Path) -> None:
     """Its lease is over; whoever has the task now must not be disturbed for ever."""
-    tree = worker(threads=1, lease_seconds=3, pulse_seconds=0.5)
+    settings = {"threads": 1, "lease_seconds": 3, "pulse_seconds": 0.5, "actors": IMPATIENT}
+    tree = worker(**settings)
     out = tmp_path / "out.txt"
     task_id = submit("stubborn", {"seconds": 300, "file": str(out)}, max_attempts=1).task_id
     said(out, "start")
     [child] = tree.children()
     os.kill(child.pid, signal.SIGSTOP)
     try:
-        worker(threads=1, lease_seconds=3, pulse_seconds=0.5)
-        assert ended(task_id).error["type"] == "WorkerLost"  # type: ignore[index]
+        worker(**settings)
+        assert (ended(task_id).error or {})["type"] == "WorkerLost"
     finally:
         os.kill(child.pid, signal.SIGCONT)
-    eventually(lambda: '"lease lost"' in tree.log.read_text())
+    eventually(lambda: tree.log.read_text().count('"worker ready"') == 2, what="it was replaced")
+    assert [each.pid for each in tree.children()] == [child.pid]
     assert get_task(task_id).status == "dead"
+
+
+def test_pausing_what_has_used_too_many_tokens_ends_it(worker: Start, tmp_path: Path) -> None:
+    worker(token_limit=100)
+    out = tmp_path / "out.txt"
+    request = {"value": 2000, "seconds": 0.02, "file": str(out), "text": "stubborn"}
+    task_id = submit("spends", request).task_id
+    said(out, "150")
+    state.pause(task_id)
+    task = ended(task_id)
+    assert (task.status, (task.error or {})["type"]) == ("dead", "TokenLimitExceeded")
+    assert task.usage["tokens"] > 100
+    assert stages(task_id) == ["requested", "seen", "stopped"]

@@ -370,3 +370,10 @@ def saves_then_dies(ctx: Context, request: NoteRequest) -> Any:
 @task(queue="test", max_attempts=3, policy=RetryPolicy(default=tuple(5.0 * n**2 for n in range(1, 21))))
 def agent_like(ctx: Context, request: NoteRequest) -> None:
     raise RuntimeError("as agents fail")
+
+
+@task(queue="test", max_attempts=2, time_limit=0.3)
+def overdue(ctx: Context, request: NoteRequest) -> None:
+    """Beyond its time limit, in one system call."""
+    append(request.file, f"start {ctx.epoch}")
+    time.sleep(request.seconds)

@@ -1,0 +1,183 @@
+"""`callboard dlq`, `redrive`, `dismiss`: what has died, and what becomes of it."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deploy.cli.exits import BAD_INPUT, Failure
+from deploy.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from state import Task
+    from state.deadletters import Bulk
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]+)?)([smhd]?)", text, re.ASCII)
+    if found is None:
+        raise typer.BadParameter("give seconds, or a number with s, m, h or d, such as 90m")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+ActorOption = Annotated[str | None, typer.Option(help="Only tasks of this actor.")]
+ErrorOption = Annotated[str | None, typer.Option(help="Only tasks that died of this type of error.")]
+TenantOption = Annotated[str | None, typer.Option(help="Only tasks of this tenant.")]
+AgeOption = Annotated[
+    float | None, typer.Option(parser=_seconds, metavar="AGE", help="Only tasks that died so long ago: 600, 90m, 2d.")
+]
+AllOption = Annotated[bool, typer.Option("--all", help="Really all: without a filter this has to be said.")]
+DryOption = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
+
+
+def dlq(
+    actor: ActorOption = None,
+    error_type: ErrorOption = None,
+    older_than: AgeOption = None,
+    tenant: TenantOption = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 20,
+    before: Annotated[
+        str | None, typer.Option(metavar="TASK_ID", help="Go on after this one, the last of a page.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the dead letters, newest first: tasks that need a person.
+
+    \b
+    Examples:
+      callboard dlq
+      callboard dlq --error-type AuthenticationFailed
+      callboard dlq --json | jq -r '.items[].error.message'
+    """
+    import state
+    from deploy.cli.output import console, print_json, task_json
+    from deploy.cli.store import open_store
+
+    with open_store():
+        found = state.list_dead_letters(
+            actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, before=before, limit=limit + 1
+        )
+    tasks, more = found[:limit], len(found) > limit
+    if as_json:
+        cursor = tasks[-1].task_id if more else None
+        print_json({"items": [task_json(task) for task in tasks], "next_cursor": cursor})
+    elif not tasks:
+        typer.echo("No dead letters.")
+    else:
+        console().print(_table(tasks))
+        if more:
+            typer.echo(f"There are more: callboard dlq --before {tasks[-1].task_id} (with the same filters)")
+
+
+def redrive(
+    actor: ActorOption = None,
+    error_type: ErrorOption = None,
+    older_than: AgeOption = None,
+    tenant: TenantOption = None,
+    everything: AllOption = False,
+    dry_run: DryOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run all dead letters that fit again.
+
+    \b
+    Examples:
+      callboard redrive --error-type AuthenticationFailed --dry-run
+      callboard redrive --actor summarize --older-than 1h
+      callboard redrive --all
+    """
+    import state
+
+    _in_bulk(
+        lambda: state.redrive(
+            actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, all=everything, dry_run=dry_run
+        ),
+        ("are queued again", "would be queued again"),
+        as_json,
+    )
+
+
+def dismiss(
+    task_id: Annotated[str | None, typer.Argument(metavar="[TASK_ID]", help="One of them.", show_default=False)] = None,
+    actor: ActorOption = None,
+    error_type: ErrorOption = None,
+    older_than: AgeOption = None,
+    tenant: TenantOption = None,
+    everything: AllOption = False,
+    dry_run: DryOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a dead letter up, or all that fit: they are canceled.
+
+    \b
+    Examples:
+      callboard dismiss tq_0199b2…
+      callboard dismiss --older-than 30d --dry-run
+    """
+    import state
+    from deploy.cli.output import print_json, task_json
+    from deploy.cli.store import open_store
+
+    if task_id is None:
+        _in_bulk(
+            lambda: state.dismiss_many(
+                actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, all=everything,
+                dry_run=dry_run,
+            ),
+            ("are canceled", "would be canceled"),
+            as_json,
+        )  # fmt: skip
+        return
+    if everything or dry_run or any(value is not None for value in (actor, error_type, older_than, tenant)):
+        raise Failure(BAD_INPUT, "Give a task's id or a filter, not both.")
+    with open_store():
+        task = state.dismiss(task_id)
+    if as_json:
+        print_json(task_json(task))
+    else:
+        typer.echo(f"{task_id} is {task.status}.")
+
+
+def _in_bulk(act: "Callable[[], Bulk]", words: tuple[str, str], as_json: bool) -> None:
+    from deploy.cli.output import plain, print_json
+    from deploy.cli.store import open_store
+    from state import EmptyFilter
+
+    with open_store():
+        try:
+            bulk = act()
+        except EmptyFilter as refused:
+            raise Failure(BAD_INPUT, f"{refused} (--all)") from None
+    if as_json:
+        print_json({"tasks": bulk.tasks, "groups": bulk.groups, "dry_run": bulk.dry_run})
+        return
+    for group in bulk.groups:
+        typer.echo(f"{group['tasks']:>8}  {plain(group['actor'])}  {plain(group['error_type'] or '-')}")
+    typer.echo(f"{bulk.tasks} dead letters {words[bulk.dry_run]}.")
+
+
+def _table(tasks: "list[Task]") -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from deploy.cli.output import error_line, plain, relative
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("Task", "Actor", "Died", "Attempts"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("Why", no_wrap=True, overflow="ellipsis", ratio=1)
+    for task in tasks:
+        table.add_row(
+            task.task_id,
+            Text(plain(task.actor)),
+            relative(task.finished_at),
+            str(task.attempt),
+            Text(error_line(task.error)),
+        )
+    return table

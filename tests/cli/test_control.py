@@ -1,0 +1,81 @@
+"""Pause, resume, retry, and dead letters, from the command line."""
+
+import psycopg
+import pytest
+
+import state
+from state import get_events, get_task
+from tests.cli.command import answer, callboard, succeed
+
+pytestmark = pytest.mark.usefixtures("database_url")
+
+
+def submit(*arguments: str) -> str:
+    return succeed("submit", *arguments).strip()
+
+
+@pytest.fixture
+def kill(connection: psycopg.Connection):
+    def kill(task_id: str, error_type: str = "Boom", seconds: float = 0) -> str:
+        connection.execute(
+            "UPDATE callboard.tasks SET status = 'dead', attempt = 1, "
+            "finished_at = callboard.now() - make_interval(secs => %s), "
+            "error = jsonb_build_object('type', %s::text, 'message', 'no luck') WHERE id = %s",
+            [seconds, error_type, task_id],
+        )
+        return task_id
+
+    return kill
+
+
+def test_pause_and_resume():
+    task_id = submit("noop")
+    assert succeed("pause", task_id) == f"{task_id} is paused.\n"
+    assert answer("resume", task_id)["status"] == "queued"
+    assert callboard("resume", task_id).returncode == 4
+
+
+def test_retry_with_another_field(kill):
+    task_id = kill(submit("note", '{"text": "old", "seconds": 1}'))
+    assert callboard("retry", task_id, "--set", "seconds=soon").returncode == 2
+    task = answer("retry", task_id, "--set", "text=new")
+    assert (task["status"], task["lane"], task["payload"]["text"], task["payload"]["seconds"]) == (
+        "queued", "retry", "new", 1,
+    )  # fmt: skip
+    assert "payload" in [event.kind for event in get_events(task_id)]
+    assert callboard("retry", task_id).returncode == 4
+
+
+def test_dead_letters(kill):
+    assert succeed("dlq") == "No dead letters.\n"
+    old, other, new = kill(submit("noop"), seconds=7200), kill(submit("note"), "Bang"), kill(submit("noop"))
+    assert [task["task_id"] for task in answer("dlq", "--limit", "2")["items"]] == [new, other]
+    assert [task["task_id"] for task in answer("dlq", "--error-type", "Bang")["items"]] == [other]
+    assert [task["task_id"] for task in answer("dlq", "--older-than", "1h")["items"]] == [old]
+    said = succeed("dlq", "--actor", "note")
+    assert "Bang: no luck" in said
+    assert callboard("dlq", "--older-than", "soon").returncode == 2
+
+
+def test_redrive(kill):
+    old, new = kill(submit("noop"), seconds=7200), kill(submit("noop"))
+    refused = callboard("redrive")
+    assert refused.returncode == 2
+    assert "--all" in refused.stderr
+    assert answer("redrive", "--older-than", "1h", "--dry-run")["tasks"] == 1
+    assert get_task(old).status == "dead"
+    assert "1 dead letters are queued again." in succeed("redrive", "--older-than", "1h")
+    assert (get_task(old).status, get_task(new).status) == ("queued", "dead")
+    assert answer("redrive", "--all") == {
+        "tasks": 1, "groups": [{"actor": "noop", "error_type": "Boom", "tasks": 1}], "dry_run": False,
+    }  # fmt: skip
+
+
+def test_dismiss(kill):
+    one, two, three = (kill(submit("noop")) for _ in range(3))
+    assert succeed("dismiss", one) == f"{one} is canceled.\n"
+    assert callboard("dismiss", one).returncode == 4
+    assert callboard("dismiss", two, "--all").returncode == 2
+    assert callboard("dismiss").returncode == 2
+    assert answer("dismiss", "--actor", "noop")["tasks"] == 2
+    assert {state.get_task(each).status for each in (one, two, three)} == {"canceled"}

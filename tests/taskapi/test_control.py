@@ -1,0 +1,127 @@
+"""Pause, resume, retry, dismiss, delete, and what is done with dead letters, over HTTP."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx2
+import pytest
+
+from state.ids import new_task_id
+from tests.support.clock import Clock
+from tests.taskapi.conftest import problem
+from tests.taskapi.player import Player
+
+Submit = Callable[..., dict[str, Any]]
+DLQ = "/api/v1/queues/dlq"
+
+
+@pytest.fixture
+def dead(submit: Submit, player: Player) -> Callable[..., str]:
+    def dead(error_type: str = "NotFound", **options: Any) -> str:
+        task_id: str = submit(**options)["task_id"]
+        player.fail(player.start(), error_type)
+        return task_id
+
+    return dead
+
+
+def post(client: httpx2.Client, task_id: str, verb: str, **body: Any) -> httpx2.Response:
+    return client.post(f"/api/v1/tasks/{task_id}/{verb}", **({"json": body} if body else {}))
+
+
+def test_pause_happens_at_once_or_is_asked_for(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    queued = submit()["task_id"]
+    paused = post(client, queued, "pause")
+    assert (paused.status_code, paused.json()["status"]) == (200, "paused")
+    resumed = post(client, queued, "resume")
+    assert (resumed.status_code, resumed.json()["status"]) == (200, "queued")
+    player.start()
+    asked = post(client, queued, "pause")
+    assert (asked.status_code, asked.json()["status"], asked.json()["cancel_requested"]) == (202, "running", "pause")
+    forced = post(client, queued, "cancel", force=True)
+    assert (forced.status_code, forced.json()["cancel_requested"]) == (202, "force")
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "retry", "dismiss"])
+def test_what_is_not_possible(client: httpx2.Client, submit: Submit, player: Player, verb: str) -> None:
+    task_id = submit()["task_id"]
+    player.complete(player.start())
+    assert problem(post(client, task_id, verb), 409, "illegal-transition")["task_status"] == "completed"
+    problem(post(client, new_task_id(), verb), 404, "task-not-found")
+    problem(post(client, "nonsense", verb), 404, "task-not-found")
+
+
+def test_delete_hides_what_is_finished(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    task = submit()
+    problem(client.delete(task["links"]["self"]), 409, "illegal-transition")
+    player.complete(player.start())
+    assert client.delete(task["links"]["self"]).status_code == 204
+    problem(client.get(task["links"]["self"]), 404, "task-not-found")
+    problem(client.delete(task["links"]["self"]), 404, "task-not-found")
+    assert client.get("/api/v1/tasks").json()["items"] == []
+
+
+def test_retry_with_and_without_another_payload(client: httpx2.Client, submit: Submit, player: Player) -> None:
+    task_id = submit("strict", {"text": "old"})["task_id"]
+    player.fail(player.start("other"))
+    wrong = post(client, task_id, "retry", payload={"text": 5})
+    assert problem(wrong, 422, "invalid-input")["field"] == "payload.text"
+    problem(post(client, task_id, "retry", payloud={}), 422, "invalid-input")
+    again = post(client, task_id, "retry")
+    assert (again.status_code, again.json()["status"], again.json()["lane"]) == (200, "queued", "retry")
+    player.fail(player.start("other"))
+    edited = post(client, task_id, "retry", payload={"text": "new"})
+    assert edited.json()["payload"]["text"] == "new"
+    events = client.get(f"/api/v1/tasks/{task_id}/events").json()["items"]
+    [change] = [event["data"] for event in events if event["kind"] == "payload"]
+    assert (change["before"]["text"], change["after"]["text"]) == ("old", "new")
+
+
+def test_the_list_of_dead_letters_and_its_pages(client: httpx2.Client, dead: Callable[..., str]) -> None:
+    ids = [dead("NotFound"), dead("Boom"), dead("NotFound", tenant="acme")]
+    assert [task["task_id"] for task in client.get(DLQ).json()["items"]] == ids[::-1]
+    assert [task["task_id"] for task in client.get(f"{DLQ}?error_type=Boom").json()["items"]] == [ids[1]]
+    assert client.get(f"{DLQ}?older_than=100").json()["items"] == []
+    assert client.get(f"{DLQ}?actor=strict").json()["items"] == []
+    first = client.get(f"{DLQ}?limit=2").json()
+    second = client.get(f"{DLQ}?limit=2&cursor={first['next_cursor']}").json()
+    assert [task["task_id"] for task in [*first["items"], *second["items"]]] == ids[::-1]
+    assert second["next_cursor"] is None
+    assert first["items"][0]["error"]["type"] == "NotFound"
+    problem(client.get(f"{DLQ}?older_than=soon"), 422, "invalid-parameter")
+    problem(client.get(f"{DLQ}?age=5"), 422, "invalid-parameter")
+
+
+@pytest.mark.parametrize(("verb", "after"), [("redrive", "queued"), ("dismiss", "canceled")])
+def test_many_at_once(client: httpx2.Client, dead: Callable[..., str], clock: Clock, verb: str, after: str) -> None:
+    old, other = dead("NotFound"), dead("Boom")
+    clock.advance(100)
+    new = dead("NotFound")
+    for harmless in ({}, {"tenant": "acme"}, {"dry_run": True}):
+        problem(client.post(f"{DLQ}/{verb}", json=harmless), 422, "empty-filter")
+    problem(client.post(f"{DLQ}/{verb}"), 400, "empty-body")
+    problem(client.post(f"{DLQ}/{verb}", json={"error_typ": "Boom"}), 422, "invalid-input")
+    wanted = {"error_type": "NotFound", "older_than": 50}
+    group = {"actor": "anything", "error_type": "NotFound", "tasks": 1}
+    dry = client.post(f"{DLQ}/{verb}", json={**wanted, "dry_run": True})
+    assert (dry.status_code, dry.json()) == (200, {"tasks": 1, "groups": [group], "dry_run": True})
+    done = client.post(f"{DLQ}/{verb}", json=wanted)
+    assert done.json() == {"tasks": 1, "groups": [group], "dry_run": False}
+
+    def statuses() -> list[str]:
+        return [client.get(f"/api/v1/tasks/{task_id}").json()["status"] for task_id in (old, other, new)]
+
+    assert statuses() == [after, "dead", "dead"]
+    assert client.post(f"{DLQ}/{verb}", json={"all": True}).json()["tasks"] == 2
+    assert statuses() == [after] * 3
+
+
+def test_orphans_on_request(client: httpx2.Client, submit: Submit, player: Player, clock: Clock) -> None:
+    task_id = submit()["task_id"]
+    player.start()
+    nothing = client.post("/api/v1/tasks/requeue-orphaned")
+    assert (nothing.status_code, nothing.json()["lost"]) == (200, {"count": 0, "tasks": []})
+    clock.advance(31)
+    found = client.post("/api/v1/tasks/requeue-orphaned").json()
+    moved = {"task_id": task_id, "actor": "anything", "queue": "stage", "status": "queued"}
+    assert found["lost"] == {"count": 1, "tasks": [moved]}

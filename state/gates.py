@@ -84,20 +84,25 @@ _FIELDS = ("max_concurrent", "rate_count", "rate_seconds", "paused", "closed_unt
            "breaker_volume", "breaker_window", "breaker_seconds")  # fmt: skip
 
 
+_FRESH: Row = {"paused": False, "breaker_volume": 10, "breaker_window": 60, "breaker_seconds": 60}
+
+
 def put_gate(key: str, **changes: Any) -> Row:
     """Changes a gate at run time; what is not named stays. Takes effect at the next claim."""
     unknown = sorted(changes.keys() - set(_FIELDS))
     if unknown:
         raise InvalidPayload(f"{unknown[0]}: a gate has no such field; it has {', '.join(_FIELDS)}", unknown[0])
-    if fetch_one("gates", {"key": key}) is None:
-        if not key.startswith(_FREE_PREFIXES) or key.endswith(":") or len(key) > 400 or not key.isprintable():
-            raise GateNotFound(key)
-        declare([Gate(key)])
-    current = get_gate(key)
-    wanted = {name: changes.get(name, current[name]) for name in _FIELDS}
+    current = fetch_one("gates", {"key": key})
+    if current is None and (
+        not key.startswith(_FREE_PREFIXES) or key.endswith(":") or len(key) > 400 or not key.isprintable()
+    ):
+        raise GateNotFound(key)
+    wanted = {name: changes.get(name, (current or _FRESH).get(name)) for name in _FIELDS}
     _check(wanted)
+    if current is None:
+        declare([Gate(key)])
     with connection() as used:
-        used.execute(statement("gate_put"), {"key": key, **wanted})
+        used.execute(statement("gate_put"), {"key": key, "changed": list(changes), **wanted})
     wake([key])
     ring_work([key.removeprefix("queue:")] if key.startswith("queue:") else [])
     return get_gate(key)

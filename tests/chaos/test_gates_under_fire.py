@@ -5,7 +5,8 @@ import signal
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -76,23 +77,51 @@ class Flaky(BaseHTTPRequestHandler):
     healthy = False
     requests = 0
 
+    refusal = 503
+
     def do_GET(self) -> None:
         type(self).requests += 1
-        self.send_response(200 if self.healthy else 503)
+        self.send_response(200 if self.healthy else self.refusal)
+        self.send_header("Retry-After", "40")
         self.end_headers()
 
     def log_message(self, *arguments: object) -> None:
         pass
 
 
+@contextmanager
+def served(service: type[Flaky]) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), service)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_retry_after_closes_the_gate_for_everybody(worker: Start, connection: psycopg.Connection, clock: Clock) -> None:
+    class Service(Flaky):
+        refusal = 429
+
+    with served(Service) as url:
+        worker(threads=1)
+        submit_many([NewTask("flaky", {"text": url}) for _ in range(20)])
+        eventually(lambda: get_gate("provider:flaky")["closed_until"] is not None)
+        waiting = "SELECT count(*) AS n FROM callboard.tasks WHERE status = 'waiting' AND attempt = 0"
+        eventually(lambda: connection.execute(waiting).fetchone()["n"] >= 18)  # type: ignore[index]
+        assert Service.requests <= 2
+        Service.healthy = True
+        clock.advance(41)
+        left = "SELECT count(*) AS n FROM callboard.tasks WHERE status <> 'completed'"
+        eventually(lambda: connection.execute(left).fetchone() == {"n": 0})
+
+
 def test_an_outage_costs_no_attempts(worker: Start, connection: psycopg.Connection, clock: Clock) -> None:
     class Service(Flaky):
         pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}/"
+    with served(Service) as url:
         submit_many([NewTask("flaky", {"text": url}) for _ in range(300)])
         for _ in range(2):
             worker(processes=1, threads=5)
@@ -118,6 +147,3 @@ def test_an_outage_costs_no_attempts(worker: Start, connection: psycopg.Connecti
 
         eventually(drained, timeout=60, every=0.5)
         assert connection.execute("SELECT max(attempt) AS n FROM callboard.tasks").fetchone()["n"] <= 4  # type: ignore[index]
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from broker import CancelRequested, Context, TokenLimitExceeded, task
 from broker.storable import ResultNotJson
 from providers.api import Api
-from providers.errors import ServiceUnavailable
+from providers.errors import RateLimited, ServiceUnavailable
 from state.catalog import RetryPolicy
 from state.gates import Gate
 
@@ -157,6 +157,8 @@ def flaky(ctx: Context, request: NoteRequest) -> int:
     answer = httpx2.get(request.text, timeout=5)
     if answer.status_code == 503:
         raise ServiceUnavailable("503")
+    if answer.status_code == 429:
+        raise RateLimited("429", retry_after=float(answer.headers["Retry-After"]))
     return answer.status_code
 
 

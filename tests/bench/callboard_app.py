@@ -65,7 +65,7 @@ def fill(kind: str, count: int) -> None:
         submit_many([NewTask(kind, {"index": index}) for index in range(first, min(first + BATCH, count))])
 
 
-def fill_table(queued: int, finished: int) -> None:
+def fill_table(rows: dict[str, int]) -> None:
     """Rows as submit and settle leave them, made by Postgres itself: a million of them in seconds."""
     with opened():
         model = submit("note", {"index": 0}).task_id
@@ -76,13 +76,15 @@ def fill_table(queued: int, finished: int) -> None:
             columns = connection.execute(
                 "SELECT string_agg(quote_ident(column_name), ', ') AS names FROM information_schema.columns "
                 "WHERE table_schema = 'callboard' AND table_name = 'tasks' "
-                "AND column_name NOT IN ('id', 'status', 'rank')"
+                "AND column_name NOT IN ('id', 'status', 'rank', 'waiting_gate', 'available_at')"
             ).fetchone()
             names = columns["names"] if columns else ""
-            for status, count in (("completed", finished), ("queued", queued)):
+            for status, count in rows.items():
+                gate = "'provider:closed'" if status == "waiting" else "NULL"
+                due = "available_at + interval '1 day'" if status == "scheduled" else "available_at"
                 connection.execute(
-                    f"INSERT INTO callboard.tasks (id, status, rank, {names}) "
-                    f"SELECT 'tq_{status[0]}' || lpad(n::text, 30, '0'), '{status}', rank + n, {names} "
+                    f"INSERT INTO callboard.tasks (id, status, rank, waiting_gate, available_at, {names}) "
+                    f"SELECT 'tq_{status[0]}' || lpad(n::text, 30, '0'), '{status}', rank + n, {gate}, {due}, {names} "
                     f"FROM callboard.tasks, generate_series(1, {count}) AS n WHERE id = '{model}'"
                 )
             connection.execute("DELETE FROM callboard.tasks WHERE id = %s", [model])
@@ -97,7 +99,7 @@ def claim_ms() -> float:
             began = time.perf_counter()
             claimed = claim(connection, request)
             times.append(time.perf_counter() - began)
-            if len(claimed) != THREADS:
-                raise RuntimeError(f"claimed {len(claimed)} tasks instead of {THREADS}")
+            if len(claimed.tasks) != THREADS:
+                raise RuntimeError(f"claimed {len(claimed.tasks)} tasks instead of {THREADS}")
     close_database()
     return statistics.median(times[CLAIMS // 6 :]) * 1000

@@ -9,8 +9,8 @@ from tests.bench.side import Side
 
 
 class CallboardSide(Side):
-    def claim_ms(self, queued: int, finished: int) -> float:
-        self.drive("fill_table", queued, finished)
+    def claim_ms(self, rows: dict[str, int]) -> float:
+        self.drive("fill_table", rows)
         self.settle()
         return float(self.drive("claim_ms"))
 

@@ -60,5 +60,5 @@ class Contender(Protocol):
 class ClaimTimer(Protocol):
     """Callboard only: how long one claim takes at a given size of the table."""
 
-    def claim_ms(self, queued: int, finished: int) -> float:
+    def claim_ms(self, rows: dict[str, int]) -> float:
         """Fill the (fresh) database, then the median milliseconds of one claim."""

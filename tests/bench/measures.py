@@ -90,29 +90,31 @@ def _memory(contender: Contender, *, sizes: Sizes) -> dict[str, float]:
     return {"memory": contender.worker_memory(sizes.memory)}
 
 
-def _claim(contender: Contender, *, name: str, queued: int, finished: int) -> dict[str, float]:
+def _claim(contender: Contender, *, name: str, rows: dict[str, int]) -> dict[str, float]:
     assert isinstance(contender, ClaimTimer)
-    return {name: contender.claim_ms(queued, finished)}
+    return {name: contender.claim_ms(rows)}
 
 
 def claim_measurements(sizes: Sizes) -> list[Measurement]:
     """A database of its own for each size, the small ones first."""
     small, middle, large = sizes.claim
     base = f"claim_{small}_queued"
-    cases = [
-        (base, f"(d) claim, {small:,} queued", small, 0, None, None),
-        (f"claim_{middle}_queued", f"(d) claim, {middle:,} queued", middle, 0, base, None),
-        (f"claim_{large}_queued", f"(d) claim, {large:,} queued", large, 0, base, 1.3),
-        (f"claim_{large}_finished", f"(d) claim, {large:,} finished", small, large, base, 1.1),
+    beside = {"queued": small, "waiting": middle, "scheduled": large}
+    cases: list[tuple[str, str, dict[str, int], str | None, float | None]] = [
+        (base, f"(d) claim, {small:,} queued", {"queued": small}, None, None),
+        (f"claim_{middle}_queued", f"(d) claim, {middle:,} queued", {"queued": middle}, base, None),
+        (f"claim_{large}_queued", f"(d) claim, {large:,} queued", {"queued": large}, base, 1.3),
+        (f"claim_{large}_finished", f"(d) claim, {large:,} finished", {"queued": small, "completed": large}, base, 1.1),
+        ("claim_beside_waiting", f"(d) claim beside {middle:,} waiting, {large:,} scheduled", beside, base, 1.3),
     ]
     return [
         Measurement(
             keys=("d", "claim"),
             metrics=(Metric(name, title, "ms", baseline=baseline, bars={base: 1 / slower} if slower else {}),),
-            run=partial(_claim, name=name, queued=queued, finished=finished),
+            run=partial(_claim, name=name, rows=rows),
             claims=True,
         )
-        for name, title, queued, finished, baseline, slower in cases
+        for name, title, rows, baseline, slower in cases
     ]
 
 

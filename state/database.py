@@ -139,9 +139,16 @@ def connection(given: psycopg.Connection[Any] | None = None) -> Iterator[psycopg
         yield pooled
 
 
-def fetch(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> list[Row]:
+def fetch(
+    name: str,
+    parameters: Mapping[str, Any],
+    conn: psycopg.Connection[Any] | None = None,
+    *,
+    prepare: bool | None = None,
+) -> list[Row]:
+    """`prepare` False: planned for these very parameters, for statements with filters that may be absent."""
     with connection(conn) as used, used.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(statement(name), parameters).fetchall()
+        return cursor.execute(statement(name), parameters, prepare=prepare).fetchall()
 
 
 def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:

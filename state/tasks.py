@@ -120,7 +120,7 @@ def list_tasks(*, before: str | None = None, limit: int = DEFAULT_LIMIT, **filte
     wanted = {name: filters.pop(name, None) for name in _FILTERS}
     if filters:
         raise TypeError(f"unknown filters: {', '.join(filters)}")
-    return [Task.from_row(row) for row in fetch("tasks", {"before": before, "limit": limit, **wanted})]
+    return [Task.from_row(row) for row in fetch("tasks", {"before": before, "limit": limit, **wanted}, prepare=False)]
 
 
 @retrying

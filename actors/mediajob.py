@@ -60,8 +60,7 @@ class MediaJob:
             self._ctx.log.warning("the provider was not asked to stop", error=str(failed))
 
     def _note_withdrawal(self, stopped: bool) -> None:
-        """The one place for a control stage: the job has been stopped at the provider, or could not be."""
-        self._ctx.log.info("asked the provider to stop", provider=self._provider.name, stopped=stopped)
+        self._ctx.receipt("provider canceled", provider=self._provider.name, stopped=stopped)
 
     def _known(self) -> Mapping[str, Any]:
         saved = self._ctx.checkpoint

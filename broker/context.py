@@ -21,6 +21,7 @@ from state.settings import get_settings
 if TYPE_CHECKING:
     from broker.desk import Desk
 
+_MESSAGE = 1000  # characters
 _OWN_KINDS = ("status", "snapshot", "done", "control", "progress", "payload")
 _OWN_STAGES = ("requested", "seen", "still running", "stopped")
 
@@ -50,7 +51,8 @@ class Context:
         with self.shielded():
             if percent is not None and not 0 <= percent <= 100:
                 raise ValueError(f"percent must be 0 to 100, not {percent!r}")
-            text = jsonsafe.clean_text(mask_start(message, 1000), limit=1000)
+            # Masked when it is written; here only if it has to be cut, for half a secret would not be recognized.
+            text = jsonsafe.clean_text(message if len(message) <= _MESSAGE else mask_start(message, _MESSAGE), _MESSAGE)
             elapsed = self._execution.elapsed_ms
             self._execution.set_progress({"percent": percent, "message": text, "elapsed_ms": elapsed})
             self._desk.note()

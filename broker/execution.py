@@ -92,7 +92,10 @@ class Execution:
         """Waits until all that was said stands in the history."""
         with self.flushed:
             self._urgent = True
-            return self.flushed.wait_for(lambda: not self._in_flight and not self.has_news, timeout)
+            return self.flushed.wait_for(self._all_written, timeout)
+
+    def _all_written(self) -> bool:
+        return not (self._in_flight or self.has_news or self._report.tokens or self._report.cost)
 
     # The desk.
 
@@ -122,13 +125,18 @@ class Execution:
             self.flushed.notify_all()
 
     def put_back(self, unwritten: Report) -> None:
-        """It could not be written: once more, before what was said since."""
+        """It could not be written: once more, before what was said since. Of progress, the latest counts."""
         with self.flushed:
             later = self._report
+            said = unwritten.events if unwritten.progress is None else unwritten.events[:-1]
             self._report = Report(
-                later.id, later.epoch, later.progress, unwritten.tokens + later.tokens, unwritten.cost + later.cost,
-                [*unwritten.events, *later.events],
-            )  # fmt: skip
+                later.id,
+                later.epoch,
+                progress=later.progress or unwritten.progress,
+                tokens=unwritten.tokens + later.tokens,
+                cost=unwritten.cost + later.cost,
+                events=[*said, *later.events],
+            )
         self.written()
 
     @property

@@ -14,7 +14,7 @@ from broker.context import Context
 from broker.coroutines import run_coroutine
 from broker.execution import Execution
 from broker.failures import TokenLimitExceeded, describe
-from broker.interrupts import Interrupt, Stopped, caused_by
+from broker.interrupts import Interrupt, Stopped, TimeLimitExceeded, caused_by
 from broker.storable import ResultNotJson, result_json
 from state import catalog
 from state.catalog import STANDARD_POLICY, ActorSpec, RetryPolicy
@@ -106,7 +106,11 @@ def _perform(spec: ActorSpec, function: Work, task_id: str) -> None:
         desk.forget(execution)
         return
     execution.settled = True
-    desk.post(_settlement(execution, context, value, exception))
+    try:
+        settlement = _settlement(execution, context, value, exception)
+    except Exception as unexpected:  # whatever it is, the task must not stay with us for ever
+        settlement = settlements.failed(execution.claimed, unexpected)
+    desk.post(settlement)
     execution.finished = True
 
 
@@ -142,6 +146,8 @@ def _settlement(execution: Execution, context: Context, value: Any, exception: B
         exception = TokenLimitExceeded(execution.tokens, limit)  # it could not go on after a pause
     elif caused_by(exception, Stopped):
         return settlements.released(claimed)
+    if isinstance(exception, TimeLimitExceeded) and not exception.args:
+        exception.args = (f"It ran longer than its limit of {catalog.get(claimed.actor).time_limit:g} s.",)
     settlement = settlements.failed(claimed, exception)
     error = settlement.error or {}
     context.log.warning("attempt failed", error_type=error["type"], error=error["message"], attempt=claimed.attempt)

@@ -55,8 +55,8 @@ class CompletingTransaction:
     def abandon(self) -> None:
         """An interrupt can strike just before the block is entered, which then is never left."""
         if self._connection is not None:
-            self._connection.close()
-            with suppress(psycopg.Error):
+            with suppress(Exception):  # it is broken on purpose
+                self._connection.close()
                 self._opened.close()
 
     def _complete(self, connection: Connection) -> None:

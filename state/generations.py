@@ -10,6 +10,7 @@ from state.contents import StoredBytes
 from state.database import Row, fetch_one, retrying
 from state.errors import GenerationNotFound, LeaseLost
 from state.ids import new_content_id, new_generation_id
+from state.masking import mask_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def finish_generation(
 def fail_generation(task_id: str, epoch: int, error: dict[str, Any], raw_response: dict[str, Any] | None) -> None:
     """Says why. When the error's category is not permanent, another attempt may go on with the same row."""
     raw = None if raw_response is None else _outside(raw_response)
-    parameters = {"task_id": task_id, "epoch": epoch, "error": _outside(error), "raw_response": raw}
+    parameters = {"task_id": task_id, "epoch": epoch, "error": _outside(mask_data(error)), "raw_response": raw}
     _owned(fetch_one("generation_fail", parameters), task_id, epoch)
 
 

@@ -53,7 +53,7 @@ def _serialize(line: object, **_options: object) -> str:
 
 
 class _MaskingFormatter(logging.Formatter):
-    """What Dramatiq, httpx2 and psycopg have to say goes through Python's own logging."""
+    """What Dramatiq, uvicorn, httpx2 and psycopg have to say goes through Python's own logging."""
 
     def __init__(self, inner: logging.Formatter | None) -> None:
         super().__init__()
@@ -81,7 +81,8 @@ def configure_logs() -> None:
         logger_factory=structlog.WriteLoggerFactory(_stderr),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
-    for handler in logging.getLogger().handlers:
+    loggers = [logging.getLogger(), *map(logging.getLogger, list(logging.root.manager.loggerDict))]
+    for handler in {handler for logger in loggers for handler in logger.handlers}:
         if not isinstance(handler.formatter, _MaskingFormatter):
             handler.setFormatter(_MaskingFormatter(handler.formatter))
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # a lost connection is reported where it hurts

@@ -46,7 +46,7 @@ class NewTask:
         payload = spec.validate(self.payload)
         run = payload.get("workflow_run_id")
         if run is not None and not (isinstance(run, str) and len(run) <= 200):  # there is an index on it
-            raise InvalidPayload("payload.workflow_run_id: must be at most 200 characters", "payload.workflow_run_id")
+            raise _refused("payload.workflow_run_id", "must be at most 200 characters")
         gates = self._gates(spec, payload)
         return {
             "id": new_task_id(),
@@ -75,34 +75,31 @@ class NewTask:
         return sorted(gates, key=lambda gate: gate.key)
 
     def _check(self) -> None:
-        def require(field: str, fine: bool, message: str) -> None:
-            if not fine:
-                raise InvalidPayload(f"{field}: {message}", field)
+        if not 0 <= self.priority <= 3:
+            raise _refused("priority", "must be 0 (first) to 3")
+        if self.max_attempts is not None and not 1 <= self.max_attempts <= 1000:
+            raise _refused("max_attempts", "must be 1 to 1000")
+        if self.queue is not None and self.queue not in catalog.queues():
+            raise _refused("queue", f"no worker takes it; known: {', '.join(catalog.queues())}")
+        if self.available_at is not None and self.available_at.tzinfo is None:
+            raise _refused("available_at", "needs a time zone")
+        if self.available_at is not None and self.delay_seconds is not None:
+            raise _refused("available_at", "give it or delay_seconds")
+        self._check_each()
 
-        require("priority", 0 <= self.priority <= 3, "must be 0 (first) to 3")
-        require("max_attempts", self.max_attempts is None or 1 <= self.max_attempts <= 1000, "must be 1 to 1000")
+    def _check_each(self) -> None:
         for field in ("delay_seconds", "max_age_seconds", "dedup_ttl_seconds"):
-            value = getattr(self, field)
-            require(field, value is None or 0 <= value <= _FAR, f"must be 0 to {_FAR:g} seconds")
-        require(
-            "available_at",
-            self.available_at is None or self.available_at.tzinfo is not None,
-            "needs a time zone",
-        )
-        require(
-            "available_at",
-            self.delay_seconds is None or self.available_at is None,
-            "give it or delay_seconds",
-        )
-        known = catalog.queues()
-        require("queue", self.queue is None or self.queue in known, f"no worker takes it; known: {', '.join(known)}")
+            seconds = getattr(self, field)
+            if seconds is not None and not 0 <= seconds <= _FAR:
+                raise _refused(field, f"must be 0 to {_FAR:g} seconds")
         for field in ("tenant", "target", "dedup_key"):
-            value = getattr(self, field)
-            require(
-                field,
-                value is None or (0 < len(value) <= 200 and value.isprintable()),
-                "must be 1 to 200 characters",
-            )
+            name = getattr(self, field)
+            if name is not None and not (0 < len(name) <= 200 and name.isprintable()):
+                raise _refused(field, "must be 1 to 200 characters")
+
+
+def _refused(field: str, message: str) -> InvalidPayload:
+    return InvalidPayload(f"{field}: {message}", field)
 
 
 def submit(actor: str, payload: Any, *, conn: psycopg.Connection[Any] | None = None, **options: Any) -> Task:

@@ -110,7 +110,7 @@ BEGIN
                 SELECT p.key, task.id, 0 FROM unnest(passed) AS p (key)
                 JOIN callboard.gates g ON g.key = p.key AND g.max_concurrent IS NOT NULL
                 WHERE NOT EXISTS (SELECT FROM callboard.slots s WHERE s.gate = p.key AND s.epoch = 0)
-                ON CONFLICT (gate, task_id) DO NOTHING;
+                ON CONFLICT ON CONSTRAINT slots_pkey DO NOTHING;  -- a variable is called gate, too
                 FOREACH gate_key IN ARRAY passed LOOP
                     SELECT r.room INTO gate FROM callboard.gate_room(gate_key, NULL) AS r;
                     rooms := rooms || jsonb_build_object(gate_key, gate.room);

@@ -7,7 +7,8 @@ WITH mine AS MATERIALIZED (
 ), asked AS (
     UPDATE callboard.tasks t
     SET status = CASE WHEN m.status = 'running' THEN 'running' ELSE 'canceled' END,
-        cancel_requested = CASE WHEN m.status = 'running' THEN %(request)s END,
+        cancel_requested = CASE WHEN m.status = 'running' AND t.cancel_requested = 'force' THEN 'force' -- it stays so
+                                WHEN m.status = 'running' THEN %(request)s END,
         finished_at = CASE WHEN m.status <> 'running' THEN callboard.now() END,
         waiting_gate = NULL,
         waiting_reason = NULL,
@@ -15,9 +16,9 @@ WITH mine AS MATERIALIZED (
         updated_at = callboard.now()
     FROM mine m
     WHERE t.id = m.id
-    RETURNING t.id, t.epoch, t.actor, t.queue, t.gates, t.last_event, m.status AS before, t.status
+    RETURNING t.id, t.epoch, t.actor, t.queue, t.gates, t.last_event, m.status AS before, t.status, t.cancel_requested
 ), told AS (
-    UPDATE callboard.leases l SET cancel_requested = %(request)s
+    UPDATE callboard.leases l SET cancel_requested = a.cancel_requested
     FROM asked a WHERE l.task_id = a.id AND a.status = 'running'
 ), logged AS (
     INSERT INTO callboard.events (task_id, n, kind, data, at)

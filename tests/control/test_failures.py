@@ -142,7 +142,8 @@ def test_a_time_limit(worker: Start, clock: Clock, actor: str) -> None:
     worker()
     task_id = submit(actor, {}).task_id
     first = reached(task_id, "scheduled")
-    assert error_of(first)["type"] == "TimeLimitExceeded"
+    assert (error_of(first)["type"], "0.3 s" in error_of(first)["message"]) == ("TimeLimitExceeded", True)
+    assert "testactors.py" in error_of(first)["traceback"]  # where it was then
     clock.advance(10)
     task = ended(task_id)
     assert (task.status, task.attempt) == ("dead", 2)

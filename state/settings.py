@@ -33,6 +33,9 @@ class Settings(BaseSettings):
     actors: Annotated[list[str], NoDecode] = Field(
         ["actors"], description="Modules that declare actors, separated by commas."
     )
+    demo_providers: bool = Field(
+        False, description="`callboard up` plays the remote providers on this machine, without keys."
+    )
     processes: int = Field(2, ge=1, le=256, description="Worker processes that `callboard up` starts.")
     threads: int = Field(8, ge=1, le=1024, description="Threads of each worker process that `callboard up` starts.")
     lease_seconds: float = Field(30, ge=1, description="How long a worker's silence is taken for life.")

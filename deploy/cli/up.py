@@ -29,8 +29,10 @@ def up(as_json: JsonOption = False) -> None:
       callboard up
       CALLBOARD_PORT=8080 CALLBOARD_PROCESSES=4 callboard up
       CALLBOARD_DATABASE_URL=postgresql://localhost/callboard callboard up
+      CALLBOARD_DEMO_PROVIDERS=1 callboard up
     """
     from deploy.cli.address import answers, free_port, url_of
+    from deploy.cli.demo import demo_providers
     from deploy.cli.embedded import EmbeddedServer
     from deploy.cli.output import print_json_line
     from deploy.cli.reception import Reception
@@ -45,29 +47,30 @@ def up(as_json: JsonOption = False) -> None:
     url = url_of(settings.host, port)
     postgres = EmbeddedServer(data_dir) if settings.database_url is None else None
     reception = Reception(quiet=as_json)
-    workers, http = _services(settings, data_dir, port)
-    supervisor = Supervisor([workers, http], postgres, settings.grace_seconds, reception.report)
-    supervisor.catch_signals()
+    with demo_providers(settings.demo_providers):
+        workers, http = _services(settings, data_dir, port)
+        supervisor = Supervisor([workers, http], postgres, settings.grace_seconds, reception.report)
+        supervisor.catch_signals()
 
-    def ready() -> bool:
-        registered = {worker["pid"] for worker in list_workers()}
-        return bool(registered & descendants(workers.pid or 0)) and answers(settings.host, port, "/readyz")
+        def ready() -> bool:
+            registered = {worker["pid"] for worker in list_workers()}
+            return bool(registered & descendants(workers.pid or 0)) and answers(settings.host, port, "/readyz")
 
-    reception.starting(postgres.folder if postgres else None)
-    with open_store(current_schema=False):
-        reception.migrated(schema.migrate())
-        try:
-            supervisor.start(ready)
-            if not supervisor.told_to_stop:
-                logs = workers.log.parent
-                if as_json:
-                    print_json_line({"url": url, "logs": str(logs), "data_dir": str(data_dir)})
-                reception.welcome(url, settings, logs, _own_name())
-                supervisor.keep_running()
-            reception.stopping()
-        finally:
-            supervisor.stop()
-    reception.stopped(postgres is not None and postgres.alive)
+        reception.starting(postgres.folder if postgres else None)
+        with open_store(current_schema=False):
+            reception.migrated(schema.migrate())
+            try:
+                supervisor.start(ready)
+                if not supervisor.told_to_stop:
+                    logs = workers.log.parent
+                    if as_json:
+                        print_json_line({"url": url, "logs": str(logs), "data_dir": str(data_dir)})
+                    reception.welcome(url, settings, logs, _own_name())
+                    supervisor.keep_running()
+                reception.stopping()
+            finally:
+                supervisor.stop()
+        reception.stopped(postgres is not None and postgres.alive)
 
 
 def _services(settings: "Settings", data_dir: Path, port: int) -> "tuple[Service, Service]":

@@ -1,0 +1,56 @@
+"""What time changes."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+
+from state import get_events, get_task, submit
+from state.claims import Claimed
+from state.gates import put_gate
+from state.sweep import sweep
+from tests.support.clock import Clock
+
+Take = Callable[..., list[Claimed]]
+
+
+def test_scheduled_tasks_come_due(take: Take, clock: Clock) -> None:
+    later = submit("quick", {}, delay_seconds=60).task_id
+    at = submit("quick", {}, available_at=datetime.now(UTC) + timedelta(seconds=90)).task_id
+    assert take(10) == []
+    clock.advance(61)
+    assert [row["id"] for row in sweep().due] == [later]
+    clock.advance(30)
+    assert [row["id"] for row in sweep().due] == [at]
+    assert {task.id for task in take(10)} == {later, at}
+
+
+def test_too_old_before_it_starts_is_dead_wherever_it_stands(take: Take, clock: Clock) -> None:
+    put_gate("tenant:t", max_concurrent=0)
+    queued = submit("slow", {}, max_age_seconds=10).task_id
+    waiting = submit("quick", {}, max_age_seconds=10, tenant="t").task_id
+    scheduled = submit("quick", {}, max_age_seconds=10, delay_seconds=5).task_id
+    kept = submit("quick", {}).task_id
+    assert [task.id for task in take(10, queues=["one"])] == [kept]
+    assert get_task(waiting).status == "waiting"
+    clock.advance(11)
+    assert {row["id"] for row in sweep().expired} == {queued, waiting}
+    for task_id in (queued, waiting):
+        task = get_task(task_id)
+        assert (task.status, task.error["type"], task.attempt) == ("dead", "Expired", 0)  # type: ignore[index]
+        assert get_events(task_id)[-1].data["to"] == "dead"
+    clock.advance(5)  # its age counts from the moment when it could have started
+    assert {row["id"] for row in sweep().expired} == {scheduled}
+
+
+def test_admin_views_answer(take: Take, connection: psycopg.Connection) -> None:
+    put_gate("tenant:t", max_concurrent=0)
+    task_id = submit("quick", {}, tenant="t", target="x").task_id
+    take(10)
+    [why] = connection.execute("SELECT * FROM admin.why_waiting").fetchall()
+    assert (why["id"], why["gate"], why["reason"], why["position"]) == (task_id, "tenant:t", "0 of 0 running", 1)
+    views = connection.execute("SELECT viewname FROM pg_views WHERE schemaname = 'admin'").fetchall()
+    assert len(views) >= 10
+    for view in views:
+        connection.execute(f"SELECT * FROM admin.{view['viewname']}")
+    assert connection.execute("SELECT * FROM admin.invariants").fetchall() == []

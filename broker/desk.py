@@ -306,12 +306,14 @@ class Desk:
         for each in claimed:
             self.executions[each.id] = Execution(each)
         self.claims_processed = self._claim_number
-        if answer.contended and not claimed:
+        if len(claimed) >= demand.free:
+            self._hinted = True  # there may be more; less than asked for was all
+        elif answer.contended:
             self._next_poll = now + random.uniform(0.005, 0.02)  # noqa: S311
         if claimed:
-            self._hinted = True  # there may be more; an empty answer waits for a wake-up or the poll
             for each in claimed:
                 self._hand_over(self.executions[each.id])
+            time.sleep(0)  # lets the threads begin before anything is told about it
             ring_tasks(each.id for each in claimed)
             moved = [{"id": e.id, "actor": e.actor, "epoch": e.epoch, "status": "running"} for e in claimed]
             log_transitions(moved, **{"from": "queued", "worker": self.worker})

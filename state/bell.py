@@ -24,8 +24,9 @@ _MOST_IDS = 50
 class Bell:
     def __init__(self) -> None:
         self._hints: dict[str, set[str]] = {WORK: set(), TASKS: set()}
-        self._rung = threading.Condition()
+        self._rung = threading.Condition()  # on a lock that its holder may take again
         self._sending = False
+        self._quiet_until = 0.0
         self._thread: threading.Thread | None = None
         self._connection: Connection | None = None
 
@@ -38,23 +39,43 @@ class Bell:
                 atexit.register(self.flush)
             self._rung.notify_all()
 
+    def ring_now(self, channel: str, hints: Iterable[str]) -> None:
+        """By the caller's own thread, unless it is too soon for another one: somebody waits for this task to start."""
+        with self._rung:
+            if self._sending or time.monotonic() < self._quiet_until:
+                self.ring(channel, hints)
+                return
+            self._hints[channel].update(hints)
+            taken = self._take()
+        self._send(taken)
+
     def flush(self, timeout: float = 2.0) -> None:
         """Waits until what was rung has been sent; for processes that are about to end."""
         with self._rung:
             self._rung.wait_for(lambda: not self._sending and not any(self._hints.values()), timeout)
 
+    def close(self) -> None:
+        self.flush()
+        with self._rung:
+            if self._connection is not None:
+                self._connection.close()
+
     def _run(self) -> None:
         while True:
             with self._rung:
-                self._rung.wait_for(lambda: any(self._hints.values()))
-                taken = {channel: hints for channel, hints in self._hints.items() if hints}
-                self._hints = {WORK: set(), TASKS: set()}
-                self._sending = True
-            self._send(taken)
-            with self._rung:
-                self._sending = False
-                self._rung.notify_all()
-            time.sleep(_GAP)
+                self._rung.wait_for(lambda: any(self._hints.values()) and not self._sending)
+                pause = self._quiet_until - time.monotonic()
+                taken = self._take() if pause <= 0 else None
+            if taken is None:
+                time.sleep(pause)
+            else:
+                self._send(taken)
+
+    def _take(self) -> dict[str, set[str]]:
+        taken = {channel: hints for channel, hints in self._hints.items() if hints}
+        self._hints = {WORK: set(), TASKS: set()}
+        self._sending = True
+        return taken
 
     def _send(self, taken: dict[str, set[str]]) -> None:
         payloads = [EVERYTHING if len(hints) > _MOST_IDS else ",".join(hints) for hints in taken.values()]
@@ -65,22 +86,36 @@ class Bell:
             self._connection.execute(statement("notify"), {"channels": list(taken), "payloads": payloads})
         except psycopg.Error:
             self._connection = None  # only a hint was lost: the fallback poll is there for that
+        finally:
+            with self._rung:
+                self._sending = False
+                self._quiet_until = time.monotonic() + _GAP
+                self._rung.notify_all()
 
 
 _bell = Bell()
 
 
-def reset_bell() -> None:
-    """A bell of one's own: after a fork, or when another database is meant from now on."""
+def close_bell() -> None:
+    """When another database is meant from now on."""
+    _bell.close()
+    _new_bell()
+
+
+def _new_bell() -> None:
     global _bell
     _bell = Bell()
 
 
-os.register_at_fork(after_in_child=reset_bell)
+os.register_at_fork(after_in_child=_new_bell)
 
 
 def ring_work(queues: Iterable[str]) -> None:
     _bell.ring(WORK, queues)
+
+
+def ring_work_now(queues: Iterable[str]) -> None:
+    _bell.ring_now(WORK, queues)
 
 
 def ring_control() -> None:

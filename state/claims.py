@@ -54,7 +54,7 @@ class ClaimRequest:
 class ClaimAnswer:
     tasks: list[Claimed]
     to_wake: list[str]  # gates whose turn was taken by a task that stopped elsewhere
-    contended: bool  # another process was at a gate: worth another try in a moment
+    contended: bool  # others were at a gate, or it took too many turns: worth another try in a moment
 
 
 @dataclass(slots=True)

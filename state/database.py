@@ -147,7 +147,18 @@ def fetch(
     prepare: bool | None = None,
 ) -> list[Row]:
     """`prepare` False: planned for these very parameters, for statements with filters that may be absent."""
-    with connection(conn) as used, used.cursor(row_factory=dict_row) as cursor:
+    if conn is not None:
+        return _fetch(conn, name, parameters, prepare)
+    pool = get_database().pool()
+    pooled = pool.getconn()  # without a transaction block: the statement is one, and a second commit costs time
+    try:
+        return _fetch(pooled, name, parameters, prepare)
+    finally:
+        pool.putconn(pooled)
+
+
+def _fetch(used: psycopg.Connection[Any], name: str, parameters: Mapping[str, Any], prepare: bool | None) -> list[Row]:
+    with used.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(statement(name), parameters, prepare=prepare).fetchall()
 
 

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -13,8 +14,6 @@ from structlog.typing import EventDict
 
 from state.masking import mask, mask_data
 from state.settings import get_settings
-
-_OWN_WORDS = "transition"  # nothing in these lines comes from outside, and there are thousands of them
 
 
 class _CurrentStderr(threading.local):
@@ -64,10 +63,14 @@ class _MaskingFormatter(logging.Formatter):
 
 
 def _mask_line(_logger: object, _method: str, line: EventDict) -> EventDict:
-    return line if line.get("event") == _OWN_WORDS else mask_data(line)
+    masked: EventDict = mask_data(line)
+    return masked
 
 
 def configure_logs() -> None:
+    global _transitions
+    renderer = structlog.processors.JSONRenderer(serializer=_serialize)
+    levels = structlog.make_filtering_bound_logger(get_settings().log_level)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -75,12 +78,13 @@ def configure_logs() -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             _mask_line,
-            structlog.processors.JSONRenderer(serializer=_serialize),
+            renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(get_settings().log_level),
+        wrapper_class=levels,
         logger_factory=structlog.WriteLoggerFactory(_stderr),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
+    _transitions = structlog.wrap_logger(structlog.WriteLogger(_stderr), [renderer], levels).bind()  # type: ignore[arg-type]
     loggers = [logging.getLogger(), *map(logging.getLogger, list(logging.root.manager.loggerDict))]
     for handler in {handler for logger in loggers for handler in logger.handlers}:
         if not isinstance(handler.formatter, _MaskingFormatter):
@@ -90,9 +94,14 @@ def configure_logs() -> None:
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
+# Thousands of lines with nothing in them that comes from outside: what is the same for all is said once.
+_transitions = log
+
 
 def log_transitions(rows: list[dict[str, Any]], **common: Any) -> None:
+    now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    always = {**structlog.contextvars.get_contextvars(), "level": "info", "timestamp": now}
     with _stderr.together():
         for row in rows:
-            log.info(_OWN_WORDS, task_id=row["id"], actor=row["actor"], epoch=row["epoch"], to=row["status"],
-                     **{"from": row.get("before", "running"), "worker": row.get("worker_id"), **common})  # fmt: skip
+            _transitions.info("transition", task_id=row["id"], actor=row["actor"], epoch=row["epoch"], to=row["status"],
+                              **{"from": row.get("before", "running"), "worker": row.get("worker_id"), **common, **always})  # fmt: skip

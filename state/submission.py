@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from state import catalog, jsonsafe
-from state.bell import ring_work
+from state.bell import ring_work_now
 from state.catalog import ActorSpec
 from state.database import connection, fetch, fetch_one, retrying
 from state.errors import InvalidPayload
@@ -125,7 +125,7 @@ def _insert_keyed(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None =
     if conn is None:
         with connection() as own, own.transaction():
             task = _insert_keyed(row, conn=own)
-        ring_work([row["queue"]])
+        ring_work_now([row["queue"]])
         return task
     while fetch_one("dedup_take", row, conn) is None:
         holder = fetch_one("dedup_holder", row, conn)
@@ -143,7 +143,7 @@ def submit_many(tasks: Iterable[NewTask], *, conn: psycopg.Connection[Any] | Non
     if conn is None and len(tasks) > 1:
         with connection() as own, own.transaction():
             ids = submit_many(tasks, conn=own)
-        ring_work({task.queue or catalog.get(task.actor).queue for task in tasks})
+        ring_work_now({task.queue or catalog.get(task.actor).queue for task in tasks})
         return ids
     rows = [task.row() for task in tasks if task.dedup_key is None]
     for chunk in _chunks(rows):
@@ -162,7 +162,7 @@ def _insert(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | N
     inserted = fetch("submit", {"tasks": jsonsafe.dump(rows)}, conn)
     log_transitions(inserted, **{"from": None})
     if conn is None:  # otherwise it is not committed yet, and the poll finds it
-        ring_work({row["queue"] for row in inserted})
+        ring_work_now({row["queue"] for row in inserted})
     return inserted
 
 

@@ -31,7 +31,11 @@ _NEVER_RAN: dict[str, Any] = {
     "lease_expires_at": None,
     "workflow_id": None,
     "waiting": None,
+    "deduplicated": False,
 }
+
+
+_AS_CONSTRUCTED = {"__pydantic_fields_set__": set[str](), "__pydantic_extra__": None, "__pydantic_private__": None}
 
 
 class Task(BaseModel):
@@ -72,13 +76,14 @@ class Task(BaseModel):
     @classmethod
     def from_row(cls, row: Row) -> "Task":
         """Without validation: the database has checked its rows already."""
-        known = {name: row[name] for name in cls.model_fields if name in row}
-        derived = {
-            "task_id": row["id"],
-            "retry_count": max(row["attempt"] - 1, 0),
-            "usage": {"tokens": row["tokens"], "cost": float(row["cost"])},
-        }
-        return cls.model_construct(**(_NEVER_RAN | known | derived))
+        known = _NEVER_RAN | row
+        known["task_id"] = row["id"]
+        known["retry_count"] = max(known["attempt"] - 1, 0)
+        known["usage"] = {"tokens": known["tokens"], "cost": float(known["cost"])}
+        task = cls.__new__(cls)
+        # As a pickle does it: model_construct thinks about each field anew, several times as long as all the rest.
+        task.__setstate__({"__dict__": {name: known[name] for name in cls.model_fields}, **_AS_CONSTRUCTED})
+        return task
 
     @classmethod
     def newborn(cls, asked: Row, inserted: Row) -> "Task":
@@ -90,7 +95,7 @@ class Task(BaseModel):
             "updated_at": inserted["created_at"].isoformat(),
         }
         updated = {"progress": progress, "updated_at": inserted["created_at"]}
-        return cls.from_row(_NEVER_RAN | asked | inserted | updated)
+        return cls.from_row(asked | inserted | updated)
 
     @property
     def finished(self) -> bool:

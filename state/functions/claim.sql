@@ -29,30 +29,35 @@ DECLARE
     taken text[] := '{}';
     closed text[] := '{}';
     waking text[] := '{}';
-    busy boolean := false;
+    busy boolean := false;  -- worth another try in a moment
 BEGIN
     IF cardinality(freed_gates) > 0 THEN
         PERFORM callboard.wake(freed_gates);
     END IF;
-    SELECT array_agg(q) INTO open_queues FROM unnest(queue_names) AS q WHERE NOT EXISTS (
-        SELECT FROM callboard.gates g
-        WHERE g.key = 'queue:' || q AND (g.paused OR g.closed_until > callboard.now()));
     FOR round IN 1..8 LOOP
         wanted := free_threads + ahead - cardinality(taken);
         EXIT WHEN wanted <= 0;
-        -- Mostly everything that is queued can start: then there is nothing to choose.
-        SELECT array_agg(h.id) INTO heads
+        SELECT array_agg(h.id), bool_or(h.gates <> '{}'), array_agg(q.queue) INTO heads, gated, open_queues
         FROM unnest(ARRAY['primary', 'retry']) AS l(lane),
-             unnest(open_queues) AS q(queue),
+             unnest(queue_names) AS q(queue),
              LATERAL (
-                SELECT t.id
+                SELECT t.id, t.gates
                 FROM callboard.tasks t
                 WHERE t.status = 'queued' AND t.queue = q.queue AND t.lane = l.lane AND NOT t.gates && closed
                   AND t.id <> ALL (taken)
                 ORDER BY t.priority, t.rank, t.id
                 LIMIT free_left + 1
-             ) h;
+             ) h
+        WHERE NOT EXISTS (
+            SELECT FROM callboard.gates g
+            WHERE g.key = 'queue:' || q.queue AND (g.paused OR g.closed_until > callboard.now()));
         EXIT WHEN heads IS NULL;
+        -- Mostly everything that is queued can start, and has no gates: then there is nothing to choose.
+        IF cardinality(heads) <= free_left AND NOT gated AND NOT any_gated THEN
+            taken := heads;
+            EXIT;
+        END IF;
+        open_queues := ARRAY(SELECT DISTINCT q FROM unnest(open_queues) AS q);
         IF cardinality(heads) <= free_left THEN
             SELECT array_agg(c.id ORDER BY c.priority, c.rank, c.id), bool_or(c.gates <> '{}')
             INTO batch, gated
@@ -132,6 +137,7 @@ BEGIN
             END IF;
         END IF;
         free_left := greatest(free_threads - cardinality(taken), 0);
+        busy := busy OR round = 8;
     END LOOP;
     IF cardinality(taken) = 0 THEN
         IF busy OR cardinality(waking) > 0 THEN  -- nothing to start, but something to say
@@ -146,7 +152,11 @@ BEGIN
         SET status = 'running', epoch = t.epoch + 1, attempt = t.attempt + 1, last_event = t.last_event + 1,
             worker_id = worker, started_at = callboard.now(), updated_at = callboard.now(), cancel_requested = NULL,
             woken_for = NULL, woken_at = NULL, bounces = 0, progress = callboard.starting_progress(t.attempt)
-        FROM unnest(taken) AS k (id)
+        FROM (
+            SELECT k.id FROM callboard.tasks k
+            WHERE k.id = ANY (taken) AND k.status = 'queued'
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS k
         WHERE t.id = k.id
         RETURNING t.*
     ), leased AS (

@@ -20,7 +20,7 @@ from state.bell import ring_tasks, ring_work
 from state.claims import ClaimRequest, Report, Settlement
 from state.database import RETRYABLE, Connection, Row, get_database
 from state.errors import UnknownActor
-from state.gates import close_gates
+from state.gates import heed_retry_after
 from state.logs import log, log_transitions
 from state.settings import get_settings
 from state.statements import statement
@@ -205,6 +205,9 @@ class Desk:
         return owned
 
     def _write_ends(self, connection: Connection, settlements: list[Settlement]) -> None:
+        for each in settlements:
+            if each.retry_after:  # first: it is true whatever becomes of us, and of our lease
+                heed_retry_after(each.id, each.retry_after)
         try:
             rows = claims.settle(connection, settlements)
         except UNSTORABLE:
@@ -235,21 +238,11 @@ class Desk:
             execution = self.executions.get(each.id)
             if execution is not None and execution.claimed.epoch == each.epoch:
                 self.executions.pop(each.id, None)
-        self._heed_retry_after(settlements, rows)
         self._freed.update(gate for row in rows for gate in row["gates"])
         log_transitions(rows, worker=self.worker)
         ring_tasks(row["id"] for row in rows)
         if any(row["status"] == "queued" for row in rows):
             ring_work({row["queue"] for row in rows if row["status"] == "queued"})
-
-    @staticmethod
-    def _heed_retry_after(settlements: list[Settlement], rows: list[Row]) -> None:
-        """A service that asks for a pause asks everybody: the others wait at its gate, and burn no attempt."""
-        asked = {each.id: each.retry_after for each in settlements if each.retry_after}
-        for row in rows:
-            services = [gate for gate in row["gates"] if gate.startswith("provider:")]
-            if row["id"] in asked and services:
-                close_gates(services, asked[row["id"]])
 
     def lose(self, execution: Execution) -> None:
         """The task is somebody else's: stop its code and write nothing more for it."""

@@ -56,8 +56,11 @@ def _command() -> list[str] | None:
 
 def _kill_children() -> None:
     """What the code has started ends with it. A database that runs beside us is not meant."""
+    killed = []
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             if not child.name().startswith("postgres"):
                 child.kill()
+                killed.append(child)
                 log.warning("killed with its process", pid=child.pid)
+    psutil.wait_procs(killed, timeout=2)  # the new program would not know of them, and they would stay as zombies

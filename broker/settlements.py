@@ -25,5 +25,5 @@ def failed(claimed: Claimed, exception: BaseException) -> Settlement:
         policy = STANDARD_POLICY
     error = describe(exception)
     asked = asked_to_wait(exception) if error["category"] != "permanent" else None
-    delay = retry_seconds(error, asked, policy, claimed.attempt)
+    delay = retry_seconds(error, asked, policy, claimed.attempt - claimed.attempts_before)
     return Settlement(claimed.id, claimed.epoch, "failed", error=error, retry_seconds=delay, retry_after=asked)

@@ -30,6 +30,7 @@ class Claimed:
     queue: str
     lane: str
     attempt: int
+    attempts_before: int  # used up when it was revived
     max_attempts: int
     payload: dict[str, Any]
     checkpoint: dict[str, Any]

@@ -147,19 +147,30 @@ def fetch(
     prepare: bool | None = None,
 ) -> list[Row]:
     """`prepare` False: planned for these very parameters, for statements with filters that may be absent."""
-    if conn is not None:
-        return _fetch(conn, name, parameters, prepare)
+    if conn is None:
+        with _checked_out() as pooled:
+            return fetch(name, parameters, pooled, prepare=prepare)
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(statement(name), parameters, prepare=prepare).fetchall()
+
+
+def fetch_then(name: str, parameters: Mapping[str, Any], then: str, its_parameters: Mapping[str, Any]) -> list[Row]:
+    """A second statement that follows the first one's commit at once, in a transaction of its own."""
+    with _checked_out() as pooled:
+        rows = fetch(name, parameters, pooled)
+        fetch(then, its_parameters, pooled)
+        return rows
+
+
+@contextmanager
+def _checked_out() -> Iterator[Connection]:
+    """For single statements: without the transaction block, and its commit, of the pool's own context."""
     pool = get_database().pool()
-    pooled = pool.getconn()  # without a transaction block: the statement is one, and a second commit costs time
+    pooled = pool.getconn()
     try:
-        return _fetch(pooled, name, parameters, prepare)
+        yield pooled
     finally:
         pool.putconn(pooled)
-
-
-def _fetch(used: psycopg.Connection[Any], name: str, parameters: Mapping[str, Any], prepare: bool | None) -> list[Row]:
-    with used.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(statement(name), parameters, prepare=prepare).fetchall()
 
 
 def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:

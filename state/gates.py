@@ -137,7 +137,8 @@ def _check(wanted: dict[str, Any]) -> None:
 
 
 @retrying
-def close_gates(keys: Iterable[str], seconds: float) -> None:
-    """A service asked for a pause: the others wait without burning attempts."""
+def heed_retry_after(task_id: str, seconds: float) -> None:
+    """The service that this task uses asked for a pause. It asks everybody: the others wait at its gate, and burn no
+    attempt."""
     with connection() as used:
-        used.execute(statement("gates_close"), {"keys": sorted(set(keys)), "seconds": seconds})
+        used.execute(statement("gates_close"), {"task": task_id, "seconds": seconds})

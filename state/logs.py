@@ -3,9 +3,6 @@
 import json
 import logging
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,31 +13,14 @@ from state.masking import mask, mask_data
 from state.settings import get_settings
 
 
-class _CurrentStderr(threading.local):
-    """Dramatiq replaces sys.stderr after the fork; a logger that was made before must follow. Behind it is a pipe to
-    another process, so lines that come together are written together."""
-
-    _held: list[str] | None = None
+class _CurrentStderr:
+    """Dramatiq replaces sys.stderr after the fork; a logger that was made before must follow."""
 
     def write(self, text: str) -> int:
-        if self._held is None:
-            return sys.stderr.write(text)
-        self._held.append(text)
-        return len(text)
+        return sys.stderr.write(text)
 
     def flush(self) -> None:
-        if self._held is None:
-            sys.stderr.flush()
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        self._held = []
-        try:
-            yield
-        finally:
-            held, self._held = self._held, None
-            sys.stderr.write("".join(held))
-            sys.stderr.flush()
+        sys.stderr.flush()
 
 
 _stderr = _CurrentStderr()
@@ -67,10 +47,10 @@ def _mask_line(_logger: object, _method: str, line: EventDict) -> EventDict:
     return masked
 
 
-def configure_logs() -> None:
-    global _transitions
-    renderer = structlog.processors.JSONRenderer(serializer=_serialize)
-    levels = structlog.make_filtering_bound_logger(get_settings().log_level)
+def configure_logs(level: str | None = None) -> None:
+    global _tells_transitions
+    level = level or get_settings().log_level
+    _tells_transitions = level in ("debug", "info")
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -78,13 +58,12 @@ def configure_logs() -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             _mask_line,
-            renderer,
+            structlog.processors.JSONRenderer(serializer=_serialize),
         ],
-        wrapper_class=levels,
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(_stderr),  # type: ignore[arg-type]
         cache_logger_on_first_use=True,
     )
-    _transitions = structlog.wrap_logger(structlog.WriteLogger(_stderr), [renderer], levels).bind()  # type: ignore[arg-type]
     loggers = [logging.getLogger(), *map(logging.getLogger, list(logging.root.manager.loggerDict))]
     for handler in {handler for logger in loggers for handler in logger.handlers}:
         if not isinstance(handler.formatter, _MaskingFormatter):
@@ -94,14 +73,26 @@ def configure_logs() -> None:
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
-# Thousands of lines with nothing in them that comes from outside: what is the same for all is said once.
-_transitions = log
+_tells_transitions = False
 
 
 def log_transitions(rows: list[dict[str, Any]], **common: Any) -> None:
+    """As `log.info` would write them. There are thousands of these lines and nothing in them comes from outside, so
+    they are not led through all of its processors one by one, and go out in one write: behind stderr is a pipe."""
+    if not _tells_transitions or not rows:
+        return
     now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    always = {**structlog.contextvars.get_contextvars(), "level": "info", "timestamp": now}
-    with _stderr.together():
-        for row in rows:
-            _transitions.info("transition", task_id=row["id"], actor=row["actor"], epoch=row["epoch"], to=row["status"],
-                              **{"from": row.get("before", "running"), "worker": row.get("worker_id"), **common, **always})  # fmt: skip
+    always = {
+        "event": "transition",
+        "level": "info",
+        "timestamp": now,
+        **structlog.contextvars.get_contextvars(),
+        **common,
+    }
+    lines = [
+        _encode({"task_id": row["id"], "actor": row["actor"], "epoch": row["epoch"], "to": row["status"],
+                 "from": row.get("before", "running"), "worker": row.get("worker_id"), **always})
+        for row in rows
+    ]  # fmt: skip
+    _stderr.write("\n".join(lines) + "\n")
+    _stderr.flush()

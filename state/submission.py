@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 
 from state import catalog, jsonsafe
-from state.bell import ring_work_now
+from state.bell import ring_work, work_notification
 from state.catalog import ActorSpec
-from state.database import connection, fetch, fetch_one, retrying
+from state.database import connection, fetch, fetch_one, fetch_then, retrying
 from state.errors import InvalidPayload
 from state.gates import Gate, target_gate, tenant_gate
 from state.ids import new_task_id
@@ -125,7 +125,7 @@ def _insert_keyed(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None =
     if conn is None:
         with connection() as own, own.transaction():
             task = _insert_keyed(row, conn=own)
-        ring_work_now([row["queue"]])
+        ring_work([row["queue"]])
         return task
     while fetch_one("dedup_take", row, conn) is None:
         holder = fetch_one("dedup_holder", row, conn)
@@ -143,7 +143,7 @@ def submit_many(tasks: Iterable[NewTask], *, conn: psycopg.Connection[Any] | Non
     if conn is None and len(tasks) > 1:
         with connection() as own, own.transaction():
             ids = submit_many(tasks, conn=own)
-        ring_work_now({task.queue or catalog.get(task.actor).queue for task in tasks})
+        ring_work({task.queue or catalog.get(task.actor).queue for task in tasks})
         return ids
     rows = [task.row() for task in tasks if task.dedup_key is None]
     for chunk in _chunks(rows):
@@ -159,10 +159,19 @@ def _chunks(rows: Sequence[dict[str, Any]]) -> list[Sequence[dict[str, Any]]]:
 @retrying
 def _insert(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | None) -> list[dict[str, Any]]:
     _count_before(rows)
-    inserted = fetch("submit", {"tasks": jsonsafe.dump(rows)}, conn)
+    asked = {"tasks": jsonsafe.dump([{name: v for name, v in row.items() if v is not None} for row in rows])}
+    inserted = fetch("submit", asked, conn) if conn is not None else _insert_and_ring(rows, asked)
     log_transitions(inserted, **{"from": None})
-    if conn is None:  # otherwise it is not committed yet, and the poll finds it
-        ring_work_now({row["queue"] for row in inserted})
+    return inserted
+
+
+def _insert_and_ring(rows: Sequence[dict[str, Any]], asked: dict[str, Any]) -> list[dict[str, Any]]:
+    queues = {row["queue"] for row in rows}
+    wake_up = work_notification(queues)
+    if wake_up is not None:
+        return fetch_then("submit", asked, "notify", wake_up)
+    inserted = fetch("submit", asked)
+    ring_work(queues)
     return inserted
 
 

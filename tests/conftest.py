@@ -10,7 +10,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from state.bell import close_bell
+from state.bell import flush_bell
 from state.database import close_database
 from state.schema import migrate
 from state.settings import get_settings
@@ -40,7 +40,7 @@ def settings_for(url: str, data_dir: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        close_bell()
+        flush_bell()
         close_database()
         os.environ.clear()
         os.environ.update(kept)

@@ -73,13 +73,9 @@ def read_settings() -> "Settings":
 
 def _configure_logs(level: str) -> None:
     """Commands say in words what they did; the log of it is for whoever asks."""
-    import structlog
-
     from state import logs
 
-    logs.configure_logs()
-    if level != "debug":
-        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger("critical"))
+    logs.configure_logs("debug" if level == "debug" else "critical")
 
 
 def _one_line(error: Exception) -> str:

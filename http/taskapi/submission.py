@@ -6,7 +6,7 @@ import psycopg
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.bell import ring_work_now
+from state.bell import ring_work
 from state.errors import InvalidPayload
 from state.idempotency import Answer, once
 from state.submission import NewTask, submit_new
@@ -53,7 +53,7 @@ def _accept(route: str, new: NewTask, raw: bytes, key: str | None) -> Response:
     answer, replayed = once(key, route, new.tenant, raw, act)
     if replayed:
         return _accepted(answer, {"Idempotent-Replayed": "true"})
-    ring_work_now([answer["queue"]])  # inside a transaction, submit cannot ring: only now there is something to find
+    ring_work([answer["queue"]])  # inside a transaction, submit cannot ring: only now there is something to find
     return _accepted(answer)
 
 

@@ -4,11 +4,13 @@
 -- as long as no other task stands before them. First the heads of every queue and lane are merged without locks to
 -- see how many each may give; then exactly so many are locked (all the heads would hide them from the other workers)
 -- and led through their gates. Rounds, because a task may stop at a gate.
-CREATE OR REPLACE FUNCTION callboard.claim(
+DROP FUNCTION IF EXISTS callboard.claim;  -- its columns may have changed
+CREATE FUNCTION callboard.claim(
     worker text, claim_no bigint, queue_names text[], free_threads integer, ahead integer, short_actors text[],
     retry_share double precision, lease interval, freed_gates text[]
 ) RETURNS TABLE (
-    id text, epoch integer, actor text, queue text, lane text, attempt integer, max_attempts integer, payload jsonb,
+    id text, epoch integer, actor text, queue text, lane text, attempt integer, attempts_before integer,
+    max_attempts integer, payload jsonb,
     checkpoint jsonb, tokens bigint, cost numeric, tenant text, to_wake text[], contended boolean
 ) LANGUAGE plpgsql
 -- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
@@ -141,7 +143,7 @@ BEGIN
     END LOOP;
     IF cardinality(taken) = 0 THEN
         IF busy OR cardinality(waking) > 0 THEN  -- nothing to start, but something to say
-            RETURN QUERY SELECT NULL, NULL::integer, NULL, NULL, NULL, NULL::integer, NULL::integer, NULL::jsonb,
+            RETURN QUERY SELECT NULL, NULL::integer, NULL, NULL, NULL, NULL::integer, NULL::integer, NULL::integer, NULL::jsonb,
                                 NULL::jsonb, NULL::bigint, NULL::numeric, NULL, waking, busy;
         END IF;
         RETURN;
@@ -169,7 +171,7 @@ BEGIN
                s.started_at
         FROM started s
     )
-    SELECT s.id, s.epoch, s.actor, s.queue, s.lane, s.attempt, s.max_attempts, s.payload, s.checkpoint,
+    SELECT s.id, s.epoch, s.actor, s.queue, s.lane, s.attempt, s.attempts_before, s.max_attempts, s.payload, s.checkpoint,
            s.tokens, s.cost, s.tenant, waking, busy
     FROM started s
     ORDER BY s.priority, s.rank, s.id;

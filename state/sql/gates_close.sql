@@ -1,3 +1,4 @@
-UPDATE callboard.gates
-SET closed_until = greatest(closed_until, callboard.now() + make_interval(secs => %(seconds)s))
-WHERE key = ANY (%(keys)s)
+UPDATE callboard.gates g
+SET closed_until = greatest(g.closed_until, callboard.now() + make_interval(secs => %(seconds)s))
+FROM callboard.tasks t
+WHERE t.id = %(task)s AND g.key = ANY (t.gates) AND g.key LIKE 'provider:%%'

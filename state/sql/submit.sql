@@ -12,6 +12,8 @@ WITH input AS MATERIALIZED (
 ), entries AS MATERIALIZED (
     SELECT e.queue, e.priority, e.tenant, callboard.entry_rank(e.queue, 'primary', e.priority, e.tenant) AS first
     FROM input e WHERE e.follower = 0
+), beginning AS MATERIALIZED (
+    SELECT callboard.starting_progress(0) AS progress
 ), born AS (
     INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, target, payload, progress, max_attempts,
                                  available_at, expires_at, max_age, gates, gate_limits, dedup_key, waiting_gate, waiting_reason,
@@ -19,11 +21,12 @@ WITH input AS MATERIALIZED (
     SELECT i.id, i.actor, i.queue,
            CASE WHEN i.due > i.now THEN 'scheduled' WHEN l.gate IS NOT NULL THEN 'waiting' ELSE 'queued' END,
            i.priority, CASE WHEN i.follower = 0 THEN e.first ELSE (e.first / 2 + i.follower) * 2 + 1 END,
-           i.tenant, i.target, i.payload, callboard.starting_progress(0), i.max_attempts, i.due,
+           i.tenant, i.target, i.payload, b.progress, i.max_attempts, i.due,
            i.due + make_interval(secs => i.max_age_seconds), i.max_age_seconds, i.gates, i.gate_limits, i.dedup_key, l.gate,
            CASE WHEN l.gate IS NOT NULL THEN 'others stand in line before it' END, i.now, i.now
     FROM input i
-    JOIN entries e ON e.queue = i.queue AND e.priority = i.priority AND e.tenant IS NOT DISTINCT FROM i.tenant,
+    JOIN entries e ON e.queue = i.queue AND e.priority = i.priority AND e.tenant IS NOT DISTINCT FROM i.tenant
+    CROSS JOIN beginning b,
     LATERAL (
         -- Where a line has formed, or forms in this very batch, a new task joins it at once.
         SELECT CASE WHEN i.gates <> '{}' AND i.due <= i.now THEN coalesce(

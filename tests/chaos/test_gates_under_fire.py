@@ -123,7 +123,7 @@ def test_an_outage_costs_no_attempts(worker: Start, connection: psycopg.Connecti
         pass
 
     with served(Service) as url:
-        submit_many([NewTask("flaky", {"text": url}) for _ in range(300)])
+        submit_many([NewTask("flaky", {"text": url}) for _ in range(1000)])
         for _ in range(2):
             worker(processes=1, threads=5)
         eventually(lambda: get_gate("provider:flaky")["breaker_state"] == "open")
@@ -132,7 +132,7 @@ def test_an_outage_costs_no_attempts(worker: Start, connection: psycopg.Connecti
         sent = Service.requests
         assert 10 <= sent <= 30
         unspent = "SELECT count(*) AS n FROM callboard.tasks WHERE attempt = 0"
-        eventually(lambda: connection.execute(unspent).fetchone()["n"] >= 300 - sent)  # type: ignore[index]
+        eventually(lambda: connection.execute(unspent).fetchone()["n"] >= 1000 - sent)  # type: ignore[index]
         for probe in (1, 2):
             clock.advance(61)
             eventually(lambda probe=probe: Service.requests == sent + probe)

@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import psycopg
 import pytest
 
 import state
+from broker import settlements
 from state import (
     EmptyFilter,
     IllegalTransition,
@@ -18,6 +20,7 @@ from state import (
     submit,
     submit_many,
 )
+from state.catalog import STANDARD_POLICY
 from state.claims import Claimed, Settlement
 from state.database import Connection
 from state.errors import InvalidPayload
@@ -49,6 +52,21 @@ def test_a_revived_task_gets_fresh_attempts_and_its_history_goes_on(dead: Dead, 
     events = get_events(task.id)
     assert [event.n for event in events] == list(range(1, len(events) + 1))
     assert [e.data["reason"] for e in events if e.data.get("from") == "dead"] == ["retried", "retried"]
+
+
+def test_a_revived_task_begins_its_schedule_anew(dead: Dead, take: Take, desk: Connection) -> None:
+    first, second = STANDARD_POLICY.schedules["NetworkTimeout"][:2]
+    task = dead(max_attempts=2)
+    for _ in range(2):
+        state.retry(task.id)
+        for delay in (first, second):
+            [claimed] = take()
+            failed = settlements.failed(claimed, TimeoutError("no answer"))
+            assert failed.retry_seconds is not None
+            assert delay <= failed.retry_seconds <= delay * 1.1
+            claims.settle(desk, [replace(failed, retry_seconds=0.0)])
+            sweep()
+        assert get_task(task.id).status == "dead"
 
 
 def test_a_revived_task_is_as_young_as_at_first(take: Take, clock: Clock, desk: Connection) -> None:

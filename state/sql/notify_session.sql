@@ -1,1 +1,0 @@
-SET synchronous_commit = off  -- a hint need not survive anything

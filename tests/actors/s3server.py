@@ -1,5 +1,5 @@
 """The part of S3's REST API that a content store needs, after
-https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations.html: path-style put, get with ranges, head."""
+https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations.html: path-style put, put in parts, get with ranges, head."""
 
 import base64
 import hashlib
@@ -24,9 +24,10 @@ def problem(code: str, status: int) -> Response:
 class S3Server(RunningServer):
     def __init__(self):
         self.objects: dict[str, tuple[bytes, str]] = {}
+        self.uploads: dict[str, dict[int, bytes]] = {}  # the parts of those that are not completed yet
         self.puts = 0
         self.failures = 0
-        route = Route("/{bucket}/{key:path}", self._object, methods=["GET", "HEAD", "PUT"])
+        route = Route("/{bucket}/{key:path}", self._object, methods=["GET", "HEAD", "PUT", "POST"])
         super().__init__(Starlette(routes=[route]))
 
     async def _object(self, request: Request) -> Response:
@@ -40,6 +41,8 @@ class S3Server(RunningServer):
         if request.path_params["bucket"] != BUCKET:
             return problem("NoSuchBucket", 404)
         key = request.path_params["key"]
+        if "uploads" in request.query_params or "uploadId" in request.query_params:
+            return self._in_parts(request, key, body)
         if request.method == "PUT":
             return self._put(request, key, body)
         if key not in self.objects:
@@ -57,6 +60,28 @@ class S3Server(RunningServer):
         self.objects[key] = body, request.headers["content-type"]
         self.puts += 1
         return Response(headers={"ETag": '"etag"'})
+
+    def _in_parts(self, request: Request, key: str, body: bytes) -> Response:
+        upload = request.query_params.get("uploadId")
+        if upload is None:
+            self.media_type = request.headers["content-type"]
+            self.uploads[key] = {}
+            xml = f"<InitiateMultipartUploadResult><UploadId>{key}</UploadId></InitiateMultipartUploadResult>"
+            return Response(xml, media_type="application/xml")
+        parts = self.uploads.get(upload)
+        if parts is None or upload != key:
+            return problem("NoSuchUpload", 404)
+        if request.method == "PUT":
+            parts[int(request.query_params["partNumber"])] = body
+            return Response(headers={"ETag": f'"{hashlib.md5(body).hexdigest()}"'})
+        listed = [int(number) for number in re.findall(rb"<PartNumber>(\d+)</PartNumber>", body)]
+        too_small = any(len(parts[number]) < 5 * 1024 * 1024 for number in listed[:-1])
+        if listed != sorted(parts) or too_small:
+            return problem("EntityTooSmall" if too_small else "InvalidPart", 400)
+        self.objects[key] = b"".join(parts[number] for number in listed), self.media_type
+        del self.uploads[upload]
+        xml = f"<CompleteMultipartUploadResult><Key>{key}</Key></CompleteMultipartUploadResult>"
+        return Response(xml, media_type="application/xml")
 
     def _part(self, request: Request, data: bytes, media_type: str) -> Response:
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", ""))

@@ -85,7 +85,8 @@ class Board:
 
     def postmaster(self) -> int | None:
         file = self.data_dir / "postgres" / "postmaster.pid"
-        return int(file.read_text().splitlines()[0]) if file.exists() else None
+        lines = file.read_text().splitlines() if file.exists() else []
+        return int(lines[0]) if lines else None  # while Postgres starts, the file is there before its contents
 
     def processes(self) -> list[psutil.Process]:
         """Everything that has our data directory in its environment or on its command line, dead parents or not."""

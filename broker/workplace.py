@@ -88,8 +88,10 @@ class Workplace:
     def _end_grace(self) -> None:
         if self._wait_for(self._running(), get_settings().grace_seconds):
             return
-        for execution in self._running():
+        running = self._running()
+        for execution in running:
             execution.interrupt(ShuttingDown)
+        log.info("interrupted at the end of the grace time", tasks=[execution.claimed.id for execution in running])
         if self._wait_for(self._running(), _LAST_WORDS):
             return
         stuck = self._running()

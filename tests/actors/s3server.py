@@ -1,5 +1,6 @@
 """The part of S3's REST API that a content store needs, after
-https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations.html: path-style put, put in parts, get with ranges, head."""
+https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations.html: path-style put, also in parts, get with
+ranges, head."""
 
 import base64
 import hashlib

@@ -2,12 +2,11 @@
 
 import signal
 import threading
-import time
 
 import psycopg
 import pytest
 
-from state import cancel, get_attempts, get_task
+from state import cancel, get_attempts, get_events, get_task
 from state.generations import get_generation
 from tests.actors.following import ended, rested, stored_bytes
 from tests.actors.test_media import submit_media
@@ -108,7 +107,7 @@ def test_a_shutdown_waits_for_the_answer_that_is_being_paid_for(start, trusted, 
 
     def stop():
         tree.terminate()
-        time.sleep(1)
+        eventually(lambda: "interrupted at the end" in tree.log.read_text())
 
     accepting(leonardo_server, monkeypatch, stop)
     task_id = submit_media(provider="leonardo")
@@ -129,11 +128,11 @@ def test_the_database_is_away_when_the_answer_comes(
         postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
         away.set()
 
-    start()
+    tree = start()
     accepting(leonardo_server, monkeypatch, leave)
     task_id = submit_media(provider="leonardo")
     assert away.wait(30)
-    time.sleep(5)
+    eventually(lambda: "listener lost its connection" in tree.log.read_text())
     postgres.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS true")
     assert completed_once(task_id, leonardo_server).attempt == 1
 
@@ -162,7 +161,12 @@ def test_a_cancel_stops_the_job_at_the_provider(
     midjourney_server.jobs.seconds = 60
     start()
     if moment == "submitting":
-        accepting(midjourney_server, monkeypatch, lambda: (cancel(task_id), time.sleep(1)))
+
+        def cancel_and_wait():
+            cancel(task_id)
+            eventually(lambda: "seen" in [event.data.get("stage") for event in get_events(task_id)])
+
+        accepting(midjourney_server, monkeypatch, cancel_and_wait)
         task_id = submit_media(provider="midjourney", delay_seconds=1)
     else:
         task_id = submit_media(provider="midjourney")

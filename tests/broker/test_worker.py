@@ -141,12 +141,14 @@ def test_cancel_stops_running_code(worker: Start, tmp_path: Path) -> None:
 def test_no_more_is_claimed_than_threads_are_free(
     worker: Start, tmp_path: Path, connection: psycopg.Connection
 ) -> None:
-    worker(threads=2)
+    worker(threads=2, pulse_seconds=0.1)
     out = tmp_path / "out.txt"
     submit_many([NewTask("steps", {"seconds": 20, "file": str(out)}) for _ in range(5)])
     started(out, 2)
     flush_bell()
-    time.sleep(0.3)  # long enough for three more claims, had there been any
+    # Pulses come and go: had there been three more claims to make, they would be made.
+    held = "SELECT min(renewed_at - started_at) > interval '0.4 s' AS long FROM callboard.leases"
+    eventually(lambda: connection.execute(held).fetchone() == {"long": True})
     counts = connection.execute(
         "SELECT status, count(*) AS n FROM callboard.tasks GROUP BY status ORDER BY 1"
     ).fetchall()

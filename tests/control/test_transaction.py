@@ -1,7 +1,6 @@
 """`ctx.transaction()` and `ctx.save()`: what is written together is there together, and what was saved is there."""
 
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,7 +111,8 @@ def test_a_lease_lost_inside_is_noticed_at_the_end(
     """The fence itself: nothing else has told the worker."""
     out = tmp_path / "out.txt"
     worker(threads=1, lease_seconds=3000, pulse_seconds=900)
-    time.sleep(0.2)  # the first pulse is over
+    pulsed = "SELECT seen_at > started_at AS pulsed FROM callboard.workers"
+    eventually(lambda: connection.execute(pulsed).fetchone() == {"pulsed": True})  # the first; the next is far
     task_id = submit("transacts", {"text": "wait", "file": str(out)}).task_id
     said(out, "start 1")
     with connection.transaction():

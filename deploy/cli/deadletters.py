@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deploy.cli.exits import BAD_INPUT, Failure
-from deploy.cli.options import JsonOption
+from deploy.cli.options import BeforeOption, JsonOption, LimitOption, TenantOption
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,7 +27,6 @@ def _seconds(text: str) -> float:
 
 ActorOption = Annotated[str | None, typer.Option(help="Only tasks of this actor.")]
 ErrorOption = Annotated[str | None, typer.Option(help="Only tasks that died of this type of error.")]
-TenantOption = Annotated[str | None, typer.Option(help="Only tasks of this tenant.")]
 AgeOption = Annotated[
     float | None, typer.Option(parser=_seconds, metavar="AGE", help="Only tasks that died so long ago: 600, 90m, 2d.")
 ]
@@ -40,10 +39,8 @@ def dlq(
     error_type: ErrorOption = None,
     older_than: AgeOption = None,
     tenant: TenantOption = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 20,
-    before: Annotated[
-        str | None, typer.Option(metavar="TASK_ID", help="Go on after this one, the last of a page.")
-    ] = None,
+    limit: LimitOption = 20,
+    before: BeforeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the dead letters, newest first: tasks that need a person.
@@ -55,23 +52,14 @@ def dlq(
       callboard dlq --json | jq -r '.items[].error.message'
     """
     import state
-    from deploy.cli.output import console, print_json, task_json
+    from deploy.cli.output import print_page
     from deploy.cli.store import open_store
 
     with open_store():
         found = state.list_dead_letters(
             actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, before=before, limit=limit + 1
         )
-    tasks, more = found[:limit], len(found) > limit
-    if as_json:
-        cursor = tasks[-1].task_id if more else None
-        print_json({"items": [task_json(task) for task in tasks], "next_cursor": cursor})
-    elif not tasks:
-        typer.echo("No dead letters.")
-    else:
-        console().print(_table(tasks))
-        if more:
-            typer.echo(f"There are more: callboard dlq --before {tasks[-1].task_id} (with the same filters)")
+    print_page(found, limit, _table, command="dlq", none="No dead letters.", as_json=as_json)
 
 
 def redrive(

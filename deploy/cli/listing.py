@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from deploy.cli.options import JsonOption
+from deploy.cli.options import BeforeOption, JsonOption, LimitOption, TenantOption
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,12 +18,10 @@ def list_tasks(
     status: Annotated[StatusName | None, typer.Option(help="Only tasks in this status.")] = None,
     actor: Annotated[str | None, typer.Option(help="Only tasks of this actor.")] = None,
     queue: Annotated[str | None, typer.Option(help="Only tasks of this queue.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="Only tasks of this tenant.")] = None,
+    tenant: TenantOption = None,
     error_type: Annotated[str | None, typer.Option(help="Only tasks whose last error is of this type.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 20,
-    before: Annotated[
-        str | None, typer.Option(metavar="TASK_ID", help="Go on after this one, the last of a page.")
-    ] = None,
+    limit: LimitOption = 20,
+    before: BeforeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List tasks, newest first.
@@ -36,7 +34,7 @@ def list_tasks(
       callboard list --json | jq -r '.items[].task_id'
     """
     import state
-    from deploy.cli.output import console, print_json, task_json
+    from deploy.cli.output import print_page
     from deploy.cli.store import open_store
 
     with open_store():
@@ -44,16 +42,7 @@ def list_tasks(
             limit=limit + 1, before=before, status=status, actor=actor, queue=queue, tenant=tenant,
             error_type=error_type,
         )  # fmt: skip
-    tasks, more = found[:limit], len(found) > limit
-    if as_json:
-        cursor = tasks[-1].task_id if more else None
-        print_json({"items": [task_json(task) for task in tasks], "next_cursor": cursor})
-    elif not tasks:
-        typer.echo("No tasks.")
-    else:
-        console().print(_table(tasks))
-        if more:
-            typer.echo(f"There are more: callboard list --before {tasks[-1].task_id} (with the same filters)")
+    print_page(found, limit, _table, command="list", none="No tasks.", as_json=as_json)
 
 
 def _table(tasks: "list[Task]") -> "Table":

@@ -20,3 +20,6 @@ def _known_form(task_id: str) -> str:
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
 TaskId = Annotated[str, typer.Argument(metavar="TASK_ID", help="The task's id (tq_...).", callback=_known_form)]
+TenantOption = Annotated[str | None, typer.Option(help="Only tasks of this tenant.")]
+LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")]
+BeforeOption = Annotated[str | None, typer.Option(metavar="TASK_ID", help="Go on after this one, the last of a page.")]

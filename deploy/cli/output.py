@@ -2,10 +2,12 @@
 
 import json
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from state import Task
@@ -43,6 +45,28 @@ def print_json_line(value: Any) -> None:
 
 def task_json(task: Task) -> dict[str, Any]:
     return task.model_dump(mode="json")
+
+
+def print_page(
+    found: list[Task],
+    limit: int,
+    table: Callable[[list[Task]], Table],
+    *,
+    command: str,
+    none: str,
+    as_json: bool,
+) -> None:
+    """Newest first. One more than asked for was looked up, to see whether there are more."""
+    tasks, more = found[:limit], len(found) > limit
+    if as_json:
+        cursor = tasks[-1].task_id if more else None
+        print_json({"items": [task_json(task) for task in tasks], "next_cursor": cursor})
+    elif not tasks:
+        print(none)
+    else:
+        console().print(table(tasks))
+        if more:
+            print(f"There are more: callboard {command} --before {tasks[-1].task_id} (with the same filters)")
 
 
 def is_terminal() -> bool:

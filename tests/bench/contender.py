@@ -61,4 +61,4 @@ class ClaimTimer(Protocol):
     """Callboard only: how long one claim takes at a given size of the table."""
 
     def claim_ms(self, rows: dict[str, int]) -> float:
-        """Fill the (fresh) database, then the median milliseconds of one claim."""
+        """Fill the (fresh) database, then the milliseconds of one claim."""

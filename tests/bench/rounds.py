@@ -39,7 +39,7 @@ def run_rounds(
         # Another one goes first in each round.
         order = [contenders[(number + place) % len(contenders)] for place in range(len(contenders))]
         for measurement in measurements:
-            for contender in filter(measurement.fits, order):
+            for contender in [*filter(measurement.fits, order)] * measurement.turns:
                 _visit(server, contender, measurement, f"round {number + 1}/{rounds}", results)
     return results
 

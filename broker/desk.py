@@ -299,7 +299,7 @@ class Desk:
         for each in claimed:
             self.executions[each.id] = Execution(each)
         self.claims_processed = self._claim_number
-        if len(claimed) >= demand.free:
+        if claimed and len(claimed) >= demand.free:
             self._hinted = True  # there may be more; less than asked for was all
         elif answer.contended:
             self._next_poll = now + random.uniform(0.005, 0.02)  # noqa: S311

@@ -1,6 +1,6 @@
 """What a running task can do: say how far it is, keep what it must not lose, learn that it should stop."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from structlog.typing import FilteringBoundLogger
 from broker.execution import Execution
 from broker.failures import TokenLimitExceeded
 from broker.running import Shelter
+from broker.sandboxes import Sandboxes, SandboxResult
 from broker.storable import event_data
 from broker.transaction import CompletingTransaction
 from state import claims, jsonsafe
@@ -39,6 +40,7 @@ class Context:
         self._desk = desk
         self._checkpoint = claimed.checkpoint
         self._transaction: CompletingTransaction | None = None
+        self._sandboxes = Sandboxes(self, execution)
 
     @cached_property
     def log(self) -> FilteringBoundLogger:
@@ -112,6 +114,12 @@ class Context:
         the few steps that must not be torn apart, such as cleaning up."""
         return self._execution.running.shelter()
 
+    def sandbox(self, command: Sequence[str], *, timeout_seconds: float = 60, **limits: int) -> SandboxResult:
+        """Runs a program to its end, in a folder of its own, and answers its exit code and output; what it writes is
+        told as `log` events meanwhile. Limits: memory, file_size, open_files, processes, output. Whatever stops the
+        task kills the program with all that it has started. In an async actor: `await asyncio.to_thread(…)`."""
+        return self._sandboxes.run(command, timeout_seconds, limits)
+
     def transaction(self, result: Any = None) -> CompletingTransaction:
         """`with ctx.transaction() as conn:` what is written with conn commits together with the task's completion, or
         not at all. The task's result is `result`, or what `ctx.result` is when the block ends; what the actor returns
@@ -127,3 +135,7 @@ class Context:
         """The code has ended, perhaps between any two steps."""
         if self._transaction is not None:
             self._transaction.abandon()
+        try:
+            self._sandboxes.leave_all()
+        except Exception:  # the task's end must be written all the same
+            self.log.exception("a sandbox was not killed")

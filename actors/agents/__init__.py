@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from actors.agents import text, writer
+from actors.agents import command, text, writer
 from broker import Context
 
 
@@ -17,6 +17,7 @@ class Skill:
 
 
 _AGENTS: dict[str, dict[str, Skill]] = {
+    "command": {"run": Skill(command.RunInput, command.run)},
     "text": {"statistics": Skill(text.StatisticsInput, text.statistics)},
     "writer": {"complete": Skill(writer.CompleteInput, writer.complete)},
 }

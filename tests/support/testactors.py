@@ -379,3 +379,9 @@ def overdue(ctx: Context, request: NoteRequest) -> None:
     """Beyond its time limit, in one system call."""
     append(request.file, f"start {ctx.epoch}")
     time.sleep(request.seconds)
+
+
+@task(queue="test", max_attempts=1)
+async def async_sandbox(ctx: Context, request: NoteRequest) -> str:
+    result = await asyncio.to_thread(ctx.sandbox, request.value)
+    return result.output

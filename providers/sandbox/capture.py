@@ -1,0 +1,40 @@
+"""What a command has written, as far as there is room for it."""
+
+_NOTE = "\n… ({} bytes cut out) …\n"
+
+
+class Capture:
+    """Keeps the beginning and the end: a program's last words often say what went wrong."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = max(limit // 2, 1)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._cut = 0
+
+    def add(self, data: bytes) -> None:
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * self._half:  # not each time: it is copied
+            self._trim()
+
+    @property
+    def truncated(self) -> bool:
+        self._trim()
+        return self._cut > 0
+
+    def text(self) -> str:
+        if not self.truncated:
+            return readable(bytes(self._head + self._tail))
+        return readable(bytes(self._head)) + _NOTE.format(self._cut) + readable(bytes(self._tail))
+
+    def _trim(self) -> None:
+        over = len(self._tail) - self._half
+        if over > 0:
+            self._cut += over
+            del self._tail[:over]
+
+
+def readable(data: bytes) -> str:
+    return data.decode("utf-8", "replace").replace("\x00", "\N{REPLACEMENT CHARACTER}")

@@ -1,7 +1,9 @@
 """A new process in the place of this one, for code that no interrupt can stop. It keeps its pid, so Dramatiq's master,
 which would end all its processes when one of them ends, does not even notice."""
 
+import ctypes
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -16,12 +18,25 @@ from state.logs import log
 
 _FAILED = 75  # "try again": whoever started us starts us again
 
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
 _pipes: dict[int, int] = {}
+_signals: list[int] = []  # where their numbers arrive, before any handler knows
 
 
-def remember_pipes() -> None:
-    """The pipes that this process was born with: through them the master gets our logs, and knows that we live. To be
-    called before anything else has opened one."""
+def prepare_replacement() -> None:
+    """At birth, before anything else has opened a pipe."""
+    _remember_pipes()
+    reading, writing = os.pipe()
+    for end in (reading, writing):
+        os.set_blocking(end, False)
+    with suppress(ValueError):  # not the main thread, so not Dramatiq's command line
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    _signals[:] = [reading]
+
+
+def _remember_pipes() -> None:
+    """The pipes that this process was born with: through them the master gets our logs, and knows that we live."""
     _pipes.clear()
     for entry in Path("/dev/fd").iterdir():
         with suppress(OSError):
@@ -39,10 +54,23 @@ def replace_process() -> NoReturn:
             with suppress(OSError):
                 if os.fstat(pipe).st_ino == identity:
                     os.set_inheritable(pipe, True)
+        _heed_signals()
         try_block_signals()  # until the new one is ready for them
         with suppress(OSError):
             os.execv(sys.executable, command)  # noqa: S606
     os._exit(_FAILED)
+
+
+def _heed_signals() -> None:
+    """Who was told to end must not be born again: what the old program has heard, the new one does not know."""
+    libc = ctypes.CDLL(None)
+    for number in _ENDING:
+        libc.signal(number, 0)  # from here on it ends us at once; Python's own way is for the main thread only
+    heard = b""
+    with suppress(BlockingIOError):
+        heard = os.read(_signals[0], 4096)
+    if any(number in _ENDING for number in heard):
+        os._exit(0)
 
 
 def _command() -> list[str] | None:

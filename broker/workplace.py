@@ -11,7 +11,7 @@ from broker.desk import Desk
 from broker.execution import Execution
 from broker.interrupts import ShuttingDown, TimeLimitExceeded
 from broker.pulse import Pulse
-from broker.replacement import remember_pipes, replace_process
+from broker.replacement import prepare_replacement, replace_process
 from broker.sweeper import Sweeper
 from broker.watch import PATIENCE, Watch
 from state import workers
@@ -29,7 +29,7 @@ _LAST_WORDS = 2.0  # seconds for interrupted code to end
 
 class Workplace:
     def __init__(self, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None]) -> None:
-        remember_pipes()
+        prepare_replacement()
         self.identity = Identity.of_this_process()
         self.desk = Desk(self.identity.id, queues, threads, deliver)
         self._queues = queues

@@ -1,5 +1,7 @@
 """Hears the hints: one thread and one direct connection for a process, whatever the number of listeners behind it."""
 
+import selectors
+import socket
 import threading
 from collections.abc import Callable, Sequence
 
@@ -27,11 +29,14 @@ class Listener:
         self._thread = threading.Thread(target=self._run, name=f"listener:{channel}", daemon=True)
 
     def start(self) -> None:
+        self._nudge, self._nudged = socket.socketpair()  # so that a stop need not sit out a wait
         self._thread.start()
 
     def stop(self) -> None:
         self._stopping.set()
+        self._nudge.close()
         self._thread.join(timeout=_CHECK_SECONDS + 1)
+        self._nudged.close()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -47,9 +52,12 @@ class Listener:
             self._stopping.wait(_RECONNECT_SECONDS)
 
     def _listen(self, connection: Connection) -> None:
-        while not self._stopping.is_set():
-            for notification in connection.notifies(timeout=_CHECK_SECONDS):
-                self._heard(notification.payload.split(","))
-                if self._stopping.is_set():
-                    return
-            connection.execute(statement("alive"))  # a dead peer does not say so
+        with selectors.DefaultSelector() as selector:
+            selector.register(connection, selectors.EVENT_READ)
+            selector.register(self._nudged, selectors.EVENT_READ)
+            while not self._stopping.is_set():
+                notifications = list(connection.notifies(timeout=0))
+                for notification in notifications:
+                    self._heard(notification.payload.split(","))
+                if not notifications and not selector.select(_CHECK_SECONDS):
+                    connection.execute(statement("alive"))  # a dead peer does not say so

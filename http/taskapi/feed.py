@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 import psycopg
 
-from state.bell import EVERYTHING, TASKS, ring_tasks
+from state.bell import EVERYTHING, TASKS
 from state.errors import NotReady
 from state.events import get_events_of_many
 from state.listener import Listener
@@ -123,10 +123,7 @@ class Feed:
         self.close()
         self._reader.cancel()
         await asyncio.wait([self._reader])
-        stopping = asyncio.create_task(anyio.to_thread.run_sync(self._listener.stop))
-        while not stopping.done():
-            ring_tasks(["-"])  # it hears this and sees that it is to stop, instead of sitting out its wait
-            await asyncio.wait([stopping], timeout=0.1)
+        await anyio.to_thread.run_sync(self._listener.stop)
 
     def _heard(self, hints: Sequence[str]) -> None:
         """In the listener's thread."""

@@ -18,7 +18,8 @@ from broker.storable import ResultNotJson
 from state import catalog, claims
 from state.bell import ring_tasks, ring_work
 from state.claims import ClaimRequest, Report, Settlement
-from state.database import RETRYABLE, Connection, Row, get_database
+from state.connection import Connection, Row
+from state.database import RETRYABLE, get_database
 from state.errors import UnknownActor
 from state.gates import heed_retry_after
 from state.logs import log, log_transitions

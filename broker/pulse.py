@@ -11,7 +11,8 @@ from broker.execution import Execution
 from broker.interrupts import CancelRequested
 from state import claims
 from state.claims import HeldLease, Settlement
-from state.database import RETRYABLE, Connection, get_database
+from state.connection import Connection
+from state.database import RETRYABLE, get_database
 from state.logs import log
 from state.settings import get_settings
 from state.workers import Identity

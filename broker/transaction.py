@@ -12,7 +12,8 @@ from broker.storable import result_json
 from state import claims
 from state.bell import ring_tasks
 from state.claims import Settlement
-from state.database import RETRYABLE, Connection, Row, get_database
+from state.connection import Connection, Row
+from state.database import RETRYABLE, get_database
 from state.errors import LeaseLost
 from state.gates import wake
 from state.logs import log_transitions

@@ -11,7 +11,7 @@ from contextlib import suppress
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from state.database import fetch
+from state.database import pooled
 
 WORK = "callboard_work"  # payload: names of queues that have something to claim; CONTROL: look at your leases
 TASKS = "callboard_tasks"  # payload: ids of tasks with new events; EVERYTHING: more than fit
@@ -71,8 +71,9 @@ class Bell:
         return taken
 
     def _send(self, taken: dict[str, set[str]]) -> None:
-        with suppress(psycopg.Error, PoolTimeout):  # only a hint is lost: the fallback poll is there for that
-            fetch("notify", _notification(taken))
+        # Only a hint can be lost: the fallback poll is there for that.
+        with suppress(psycopg.Error, PoolTimeout), pooled() as own:
+            own.fetch("notify", _notification(taken))
         with self._rung:
             self._sending = False
             self._quiet_until = time.monotonic() + _GAP

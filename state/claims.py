@@ -11,7 +11,8 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from state import jsonsafe
-from state.database import Connection, Row, fetch, fetch_one, get_database, retrying
+from state.connection import Connection, Parameter, Row
+from state.database import fetch, fetch_one, get_database, retrying
 from state.errors import LeaseLost
 from state.masking import mask_data
 from state.settings import get_settings
@@ -100,7 +101,7 @@ _by_id = attrgetter("id")  # all lock tasks in this order
 
 
 def claim(connection: Connection, request: ClaimRequest) -> ClaimAnswer:
-    parameters = {
+    parameters: dict[str, Parameter] = {
         "worker": request.worker,
         "claim_number": request.claim_number,
         "queues": list(request.queues),
@@ -111,7 +112,7 @@ def claim(connection: Connection, request: ClaimRequest) -> ClaimAnswer:
         "lease_seconds": get_settings().lease_seconds,
         "freed_gates": list(request.freed_gates),
     }
-    rows = connection.execute(statement("claim"), parameters).fetchall()
+    rows = connection.fetch("claim", parameters)
     if not rows:
         return ClaimAnswer([], [], contended=False)
     tasks = [Claimed(**{name: row[name] for name in Claimed.__slots__}) for row in rows if row["id"] is not None]
@@ -121,13 +122,13 @@ def claim(connection: Connection, request: ClaimRequest) -> ClaimAnswer:
 def report(connection: Connection, reports: Iterable[Report]) -> set[tuple[str, int]]:
     """Answers the (id, epoch) that were still ours."""
     body = jsonsafe.dump([mask_data(_fields(each)) for each in sorted(reports, key=_by_id)])
-    return {(row["id"], row["epoch"]) for row in connection.execute(statement("report"), {"reports": body})}
+    return {(row["id"], row["epoch"]) for row in connection.fetch("report", {"reports": body})}
 
 
 def settle(connection: Connection, settlements: Iterable[Settlement]) -> list[Row]:
     """Answers a row for each that was still ours, with the status that it moved to."""
     body = jsonsafe.dump([_fields(each) for each in sorted(settlements, key=_by_id)])
-    return connection.execute(statement("settle"), {"outcomes": body}).fetchall()
+    return connection.fetch("settle", {"outcomes": body})
 
 
 def settled_before(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> set[tuple[str, int]]:

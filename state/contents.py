@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from state.connection import Row
 from state.contentstore import get_store
-from state.database import Row, fetch_one, retrying
+from state.database import fetch_one, retrying
 from state.errors import ContentNotFound, ContentStoreFailed
 from state.settings import get_settings
 

@@ -4,7 +4,8 @@ from typing import Literal
 
 from state import deadletters
 from state.bell import ring_control, ring_tasks, ring_work
-from state.database import Row, fetch_one, retrying
+from state.connection import Row
+from state.database import fetch_one, retrying
 from state.gates import wake
 from state.logs import log_transitions
 from state.settings import get_settings

@@ -10,16 +10,14 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import psycopg
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from state.connection import Connection, Row
 from state.embedded import EmbeddedPostgres
 from state.errors import NotReady
 from state.settings import get_settings
 from state.statements import statement
-
-Connection = psycopg.Connection[DictRow]
-Row = dict[str, Any]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -64,7 +62,7 @@ class Database:
     def connect(self, purpose: str, *, direct: bool = False) -> Connection:
         """A connection of its own, in autocommit: each statement is its own transaction. pg_stat_activity names it."""
         url = self.direct_url() if direct else self.url()
-        connection = psycopg.connect(
+        connection = Connection.connect(
             url, autocommit=True, row_factory=dict_row, application_name=f"callboard {purpose}", **_KEEPALIVES
         )
         self._configure(connection, prepare=direct or not self._pooled)
@@ -77,6 +75,7 @@ class Database:
     def _open_pool(self) -> ConnectionPool[Connection]:
         self._pool = ConnectionPool(
             self.url(),
+            connection_class=Connection,
             min_size=1,
             max_size=get_settings().threads + 4,
             open=True,
@@ -91,6 +90,7 @@ class Database:
         if prepare:
             connection.execute(statement("session"), prepare=False)
             connection.prepare_threshold = 0
+            connection.keeps_prepared = True
         else:
             connection.prepare_threshold = None
 
@@ -148,29 +148,21 @@ def fetch(
 ) -> list[Row]:
     """`prepare` False: planned for these very parameters, for statements with filters that may be absent."""
     if conn is None:
-        with _checked_out() as pooled:
-            return fetch(name, parameters, pooled, prepare=prepare)
+        with pooled() as own:
+            return fetch(name, parameters, own, prepare=prepare)
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(statement(name), parameters, prepare=prepare).fetchall()
 
 
-def fetch_then(name: str, parameters: Mapping[str, Any], then: str, its_parameters: Mapping[str, Any]) -> list[Row]:
-    """A second statement that follows the first one's commit at once, in a transaction of its own."""
-    with _checked_out() as pooled:
-        rows = fetch(name, parameters, pooled)
-        fetch(then, its_parameters, pooled)
-        return rows
-
-
 @contextmanager
-def _checked_out() -> Iterator[Connection]:
+def pooled() -> Iterator[Connection]:
     """For single statements: without the transaction block, and its commit, of the pool's own context."""
     pool = get_database().pool()
-    pooled = pool.getconn()
+    taken = pool.getconn()
     try:
-        yield pooled
+        yield taken
     finally:
-        pool.putconn(pooled)
+        pool.putconn(taken)
 
 
 def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:

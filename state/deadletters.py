@@ -8,7 +8,8 @@ from typing import Any
 
 from state import jsonsafe
 from state.bell import ring_tasks, ring_work
-from state.database import Row, fetch, fetch_one, retrying
+from state.connection import Row
+from state.database import fetch, fetch_one, retrying
 from state.errors import EmptyFilter
 from state.gates import wake
 from state.logs import log_transitions

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from state.database import Row, fetch, retrying
+from state.connection import Row
+from state.database import fetch, retrying
 
 PAGE = 500
 

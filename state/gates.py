@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from state.bell import ring_tasks, ring_work
-from state.database import Row, connection, fetch, fetch_one, retrying
+from state.connection import Row
+from state.database import connection, fetch, fetch_one, retrying
 from state.errors import GateNotFound, InvalidPayload
 from state.statements import statement
 

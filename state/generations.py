@@ -6,8 +6,9 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from state import jsonsafe
+from state.connection import Row
 from state.contents import StoredBytes
-from state.database import Row, fetch_one, retrying
+from state.database import fetch_one, retrying
 from state.errors import GenerationNotFound, LeaseLost
 from state.ids import new_content_id, new_generation_id
 from state.masking import mask_data

@@ -9,7 +9,8 @@ import psycopg
 from psycopg import sql
 
 from state.bell import EVERYTHING
-from state.database import Connection, get_database
+from state.connection import Connection
+from state.database import get_database
 from state.logs import log
 from state.statements import statement
 

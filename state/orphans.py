@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from state.database import Row
+from state.connection import Row
 from state.gates import sweep_lines
 from state.sweep import sweep
 from state.workers import Identity, dead_neighbors

@@ -1,7 +1,8 @@
 """Stored prompts: a text under a name, for each tenant. Tasks name it instead of repeating it."""
 
 from state import jsonsafe
-from state.database import Row, fetch_one, retrying
+from state.connection import Row
+from state.database import fetch_one, retrying
 from state.errors import InvalidPayload, PromptNotFound
 
 MAX_ID = 200

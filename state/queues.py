@@ -4,7 +4,8 @@ from typing import Any
 
 from state import catalog
 from state.claims import retry_depth
-from state.database import Row, fetch, fetch_one, retrying
+from state.connection import Row
+from state.database import fetch, fetch_one, retrying
 from state.errors import InvalidPayload
 from state.gates import put_gate
 from state.settings import get_settings

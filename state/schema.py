@@ -6,7 +6,8 @@ from typing import LiteralString
 
 import psycopg
 
-from state.database import Connection, get_database
+from state.connection import Connection
+from state.database import get_database
 from state.errors import NotReady
 from state.statements import statement
 from state.transitions import BIRTHS, MOVES

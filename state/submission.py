@@ -11,7 +11,7 @@ import psycopg
 from state import catalog, jsonsafe
 from state.bell import ring_work, work_notification
 from state.catalog import ActorSpec
-from state.database import connection, fetch, fetch_one, fetch_then, retrying
+from state.database import connection, fetch, fetch_one, pooled, retrying
 from state.errors import InvalidPayload
 from state.gates import Gate, target_gate, tenant_gate
 from state.ids import new_task_id
@@ -168,10 +168,12 @@ def _insert(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | N
 def _insert_and_ring(rows: Sequence[dict[str, Any]], asked: dict[str, Any]) -> list[dict[str, Any]]:
     queues = {row["queue"] for row in rows}
     wake_up = work_notification(queues)
-    if wake_up is not None:
-        return fetch_then("submit", asked, "notify", wake_up)
-    inserted = fetch("submit", asked)
-    ring_work(queues)
+    with pooled() as own:
+        inserted = own.fetch("submit", asked)
+        if wake_up is not None:
+            own.fetch("notify", wake_up)
+    if wake_up is None:
+        ring_work(queues)
     return inserted
 
 

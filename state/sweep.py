@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from state.bell import ring_tasks, ring_work
-from state.database import Row, connection, fetch, retrying
+from state.connection import Row
+from state.database import connection, fetch, retrying
 from state.gates import wake
 from state.logs import log_transitions
 from state.statements import statement

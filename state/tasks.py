@@ -7,7 +7,8 @@ from typing import Any
 import psycopg
 from pydantic import BaseModel
 
-from state.database import Row, fetch, fetch_one, retrying
+from state.connection import Row
+from state.database import fetch, fetch_one, retrying
 from state.errors import IllegalTransition, TaskNotFound
 from state.transitions import FINISHED, Lane, Status
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import psutil
 
-from state.database import Row, fetch, get_database, retrying
+from state.connection import Row
+from state.database import fetch, get_database, retrying
 from state.statements import statement
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from state import catalog, claims, submit
 from state.catalog import STANDARD_POLICY, ActorSpec
 from state.claims import Claimed, Settlement
-from state.database import Connection
+from state.connection import Connection
 from tests.state.conftest import desk, status, take
 
 __all__ = ["desk", "status", "take"]

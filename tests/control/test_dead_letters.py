@@ -22,7 +22,7 @@ from state import (
 )
 from state.catalog import STANDARD_POLICY
 from state.claims import Claimed, Settlement
-from state.database import Connection
+from state.connection import Connection
 from state.errors import InvalidPayload
 from state.sweep import sweep
 from tests.control.conftest import BOOM

@@ -13,7 +13,8 @@ import state
 from state import IllegalTransition, NewTask, claims, submit_many
 from state import sweep as sweeping
 from state.claims import Claimed, Settlement
-from state.database import Connection, get_database
+from state.connection import Connection
+from state.database import get_database
 from state.sweep import sweep
 from tests.support.clock import Clock
 

@@ -8,7 +8,7 @@ import pytest
 import state
 from state import IllegalTransition, TaskNotFound, claims, get_attempts, get_events, get_task, submit
 from state.claims import Claimed, Settlement
-from state.database import Connection
+from state.connection import Connection
 from state.settings import get_settings
 from state.sweep import sweep
 from state.transitions import STATUSES

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from state import catalog
 from state.catalog import STANDARD_POLICY, ActorSpec
 from state.claims import Claimed, ClaimRequest, claim
-from state.database import Connection, get_database
+from state.connection import Connection
+from state.database import get_database
 
 
 class AnyPayload(BaseModel, extra="allow"):

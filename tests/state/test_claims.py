@@ -9,7 +9,8 @@ import pytest
 
 from state import LeaseLost, NewTask, cancel, claims, get_attempts, get_events, get_task, submit, submit_many
 from state.claims import Claimed, Report, Settlement
-from state.database import Connection, get_database
+from state.connection import Connection
+from state.database import get_database
 from state.sweep import sweep
 from tests.support.clock import Clock
 

@@ -10,7 +10,8 @@ import pytest
 from state import NewTask, cancel, catalog, claims, get_events, get_task, submit, submit_many
 from state.catalog import STANDARD_POLICY, ActorSpec
 from state.claims import Claimed, Settlement
-from state.database import Connection, get_database
+from state.connection import Connection
+from state.database import get_database
 from state.errors import GateNotFound, InvalidPayload
 from state.gates import Gate, declare, get_gate, put_gate, sweep_lines, wake
 from state.sweep import sweep

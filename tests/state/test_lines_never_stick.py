@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from state import cancel, catalog, claims, submit
 from state.catalog import STANDARD_POLICY, ActorSpec
 from state.claims import Claimed, Settlement
-from state.database import Connection
+from state.connection import Connection
 from state.errors import IllegalTransition
 from state.gates import Gate, put_gate, sweep_lines, wake
 from state.sweep import sweep

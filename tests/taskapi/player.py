@@ -5,7 +5,7 @@ from typing import Any
 
 from state.bell import ring_tasks
 from state.claims import Claimed, ClaimRequest, Report, Settlement, claim, report, settle
-from state.database import Connection
+from state.connection import Connection
 
 
 class Player:

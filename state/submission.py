@@ -140,7 +140,8 @@ def submit_many(tasks: Iterable[NewTask], *, conn: psycopg.Connection[Any] | Non
     """Accepts many tasks, or none: they commit together. Answers their ids in order; with a dedup key that is held,
     the id of its holder."""
     tasks = list(tasks)
-    if conn is None and len(tasks) > 1:
+    in_one_statement = len(tasks) <= CHUNK and all(task.dedup_key is None for task in tasks)
+    if conn is None and len(tasks) > 1 and not in_one_statement:
         with connection() as own, own.transaction():
             ids = submit_many(tasks, conn=own)
         ring_work({task.queue or catalog.get(task.actor).queue for task in tasks})

@@ -1,6 +1,5 @@
 """Submit: a task is accepted when this commits, and from then on it ends."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -180,11 +179,13 @@ def _insert_and_ring(rows: Sequence[dict[str, Any]], asked: dict[str, Any]) -> l
 
 def _count_before(rows: Sequence[dict[str, Any]]) -> None:
     """How many of the same kind stand before each in this batch: what its place is reckoned from."""
-    peers: Counter[tuple[Any, ...]] = Counter()
-    crowds: Counter[str] = Counter()
+    peers: dict[tuple[Any, ...], int] = {}
+    crowds: dict[str, int] = {}
     for row in rows:
         kind = (row["queue"], row["priority"], row["tenant"])
-        gate = row["gates"][0] if row["gates"] else ""
-        row["follower"], row["crowd"] = peers[kind], crowds[gate]
-        peers[kind] += 1
-        crowds[gate] += 1
+        row["follower"] = before = peers.get(kind, 0)
+        peers[kind] = before + 1
+        if row["gates"]:
+            gate = row["gates"][0]
+            row["crowd"] = crowd = crowds.get(gate, 0)
+            crowds[gate] = crowd + 1

@@ -46,8 +46,9 @@ class Connection(psycopg.Connection[DictRow]):
     def _checked(self, result: pq.abc.PGresult) -> pq.abc.PGresult:
         if result.status in _GOOD:
             return result
-        if self.pgconn.status == pq.ConnStatus.BAD:
-            raise psycopg.OperationalError(self.pgconn.get_error_message())
+        if result.error_field(pq.DiagnosticField.SQLSTATE) is None:  # not Postgres says so, but libpq: it is gone
+            self.close()  # libpq may need another try to see it
+            raise psycopg.OperationalError(result.get_error_message())
         raise error_from_result(result)
 
 

@@ -9,6 +9,7 @@ from psycopg.adapt import Transformer
 from state import get_task, submit
 from state.connection import Connection, _text
 from state.database import get_database
+from tests.support.postgres import TestPostgres
 
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]))
 
@@ -57,6 +58,15 @@ def test_a_lost_connection_says_so(desk: Connection, connection: psycopg.Connect
     for _ in range(2):
         with pytest.raises(psycopg.OperationalError):
             desk.fetch("settle", {"outcomes": "[]"})
+    assert desk.closed
+
+
+@pytest.mark.parametrize("mode", ["immediate", "fast"])
+def test_after_a_restart_it_is_closed_at_the_first_error(desk: Connection, postgres: TestPostgres, mode: str) -> None:
+    assert desk.fetch("settle", {"outcomes": "[]"}) == []
+    postgres.restart(mode)
+    with pytest.raises(psycopg.OperationalError):
+        desk.fetch("settle", {"outcomes": "[]"})
     assert desk.closed
 
 

@@ -1,5 +1,6 @@
 """The table for people, the `bench` lines for programs."""
 
+import statistics
 from collections.abc import Iterator, Sequence
 
 from rich import box
@@ -17,20 +18,23 @@ def number(value: float) -> str:
 
 
 def opponents(metric: Metric, names: Sequence[str], results: Results) -> Iterator[tuple[str, str, float, float]]:
-    """(label in the line, key of its bar, the opponent's value, ratio)"""
-    ours = results.median(metric.name, CALLBOARD)
-    if ours is None:
-        return
+    """(label in the line, key of its bar, the opponent's median, ratio)"""
+    ours = results.of(metric.name, CALLBOARD)
     if metric.baseline:
-        theirs = results.median(metric.baseline, CALLBOARD)
-        if theirs is not None:
-            size = metric.baseline.split("_")[1]
-            yield f"{CALLBOARD}_{size}", metric.baseline, theirs, metric.ratio(ours, theirs)
-        return
-    for name in names:
-        theirs = results.median(metric.name, name)
-        if name != CALLBOARD and theirs is not None:
-            yield name, name, theirs, metric.ratio(ours, theirs)
+        size = metric.baseline.split("_")[1]
+        rivals = [(f"{CALLBOARD}_{size}", metric.baseline, results.of(metric.baseline, CALLBOARD))]
+    else:
+        rivals = [(name, name, results.of(metric.name, name)) for name in names if name != CALLBOARD]
+    for label, key, theirs in rivals:
+        if ours and theirs:
+            yield label, key, statistics.median(theirs), _ratio(metric, ours, theirs)
+
+
+def _ratio(metric: Metric, ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Turn by turn, and the median of that: a slow minute of the machine is in both of its values."""
+    if len(ours) == len(theirs):
+        return statistics.median(metric.ratio(mine, other) for mine, other in zip(ours, theirs, strict=True))
+    return metric.ratio(statistics.median(ours), statistics.median(theirs))
 
 
 def lines(metrics: Sequence[Metric], names: Sequence[str], results: Results) -> Iterator[str]:
@@ -71,4 +75,6 @@ def print_table(console: Console, metrics: Sequence[Metric], names: Sequence[str
             cells = [_cell(results.of(metric.name, name), results.median(metric.name, name)) for name in names]
             table.add_row(f"{metric.title}, {metric.unit}", *cells, _verdicts(metric, names, results))
     console.print(table)
-    console.print("median of the rounds, lowest-highest beside it; ratio > 1: Callboard is better", style="dim")
+    console.print(
+        "medians, lowest-highest beside them; ratio: of each turn, their median; > 1: Callboard is better", style="dim"
+    )

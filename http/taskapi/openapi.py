@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from taskapi.operation import Operation
 from taskapi.problems import KINDS, MEDIA_TYPE
-from taskapi.routes import OPERATIONS, Operation
+from taskapi.routes import OPERATIONS
 from taskapi.views import ProblemView
 
 _REFERENCE = "#/components/schemas/{model}"

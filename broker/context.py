@@ -28,6 +28,8 @@ _OWN_STAGES = ("requested", "seen", "still running", "stopped")
 
 
 class Context:
+    _sandboxes: Sandboxes | None = None  # few tasks have any
+
     def __init__(self, execution: Execution, desk: "Desk") -> None:
         claimed = execution.claimed
         self.task_id = claimed.id
@@ -40,7 +42,6 @@ class Context:
         self._desk = desk
         self._checkpoint = claimed.checkpoint
         self._transaction: CompletingTransaction | None = None
-        self._sandboxes = Sandboxes(self, execution)
 
     @cached_property
     def log(self) -> FilteringBoundLogger:
@@ -118,7 +119,9 @@ class Context:
         """Runs a program to its end, in a folder of its own, and answers its exit code and output; what it writes is
         told as `log` events meanwhile. Limits: memory, file_size, open_files, processes, output. Whatever stops the
         task kills the program with all that it has started. In an async actor: `await asyncio.to_thread(…)`."""
-        return self._sandboxes.run(command, timeout_seconds, limits)
+        # One for all threads of the task.
+        sandboxes: Sandboxes = self.__dict__.setdefault("_sandboxes", Sandboxes(self, self._execution))
+        return sandboxes.run(command, timeout_seconds, limits)
 
     def transaction(self, result: Any = None) -> CompletingTransaction:
         """`with ctx.transaction() as conn:` what is written with conn commits together with the task's completion, or
@@ -136,6 +139,7 @@ class Context:
         if self._transaction is not None:
             self._transaction.abandon()
         try:
-            self._sandboxes.leave_all()
+            if self._sandboxes is not None:
+                self._sandboxes.leave_all()
         except Exception:  # the task's end must be written all the same
             self.log.exception("a sandbox was not killed")

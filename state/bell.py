@@ -8,9 +8,6 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 
-import psycopg
-from psycopg_pool import PoolTimeout
-
 from state.database import pooled
 
 WORK = "callboard_work"  # payload: names of queues that have something to claim; CONTROL: look at your leases
@@ -71,8 +68,8 @@ class Bell:
         return taken
 
     def _send(self, taken: dict[str, set[str]]) -> None:
-        # Only a hint can be lost: the fallback poll is there for that.
-        with suppress(psycopg.Error, PoolTimeout), pooled() as own:
+        # Only a hint can be lost, and the fallback poll is there for that; whatever happens, the next one is sent.
+        with suppress(Exception), pooled() as own:
             own.fetch("notify", _notification(taken))
         with self._rung:
             self._sending = False

@@ -157,6 +157,7 @@ BEGIN
         FROM (
             SELECT k.id FROM callboard.tasks k
             WHERE k.id = ANY (taken) AND k.status = 'queued'
+              AND (any_gated OR k.gates = '{}')  -- it may have been revived with another payload since it was seen
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS k
         WHERE t.id = k.id

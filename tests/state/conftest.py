@@ -12,6 +12,7 @@ from state.catalog import STANDARD_POLICY, ActorSpec
 from state.claims import Claimed, ClaimRequest, claim
 from state.connection import Connection
 from state.database import get_database
+from state.gates import Gate
 
 
 class AnyPayload(BaseModel, extra="allow"):
@@ -64,3 +65,13 @@ def status(connection: psycopg.Connection) -> Callable[[str], str]:
         return row["status"]
 
     return status
+
+
+@pytest.fixture
+def gated(actors: None) -> None:
+    """An actor whose payload names its gates: {"gates": {"a": 1}}."""
+
+    def gates_of(request: Any) -> list[Gate]:
+        return [Gate(key, limit) for key, limit in request.gates.items()]
+
+    catalog.enter(ActorSpec("gated", "one", AnyPayload, 3, lambda: None, 60, STANDARD_POLICY, "", gates_of))

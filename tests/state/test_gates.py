@@ -1,4 +1,4 @@
-"""Gates at the claim: limits, lines, wake-ups, rates, breakers, targets, tenants; each known flaw is a test."""
+"""Gates at the claim: limits, lines, wake-ups, rates, targets, tenants; each known flaw is a test."""
 
 import threading
 from collections.abc import Callable
@@ -7,53 +7,19 @@ from typing import Any
 import psycopg
 import pytest
 
-from state import NewTask, cancel, catalog, claims, get_events, get_task, submit, submit_many
-from state.catalog import STANDARD_POLICY, ActorSpec
+from state import NewTask, cancel, claims, get_events, get_task, submit, submit_many
 from state.claims import Claimed, Settlement
 from state.connection import Connection
 from state.database import get_database
 from state.errors import GateNotFound, InvalidPayload
-from state.gates import Gate, declare, get_gate, put_gate, sweep_lines, wake
+from state.gates import Gate, declare, get_gate, put_gate, sweep_lines
 from state.sweep import sweep
-from tests.state.conftest import AnyPayload
+from tests.state.gated import failed, finish, gated_task, many, statuses
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 
 Take = Callable[..., list[Claimed]]
-
-
-@pytest.fixture(autouse=True)
-def gated(actors: None) -> None:
-    """An actor whose payload names its gates: {"gates": {"a": 1}}."""
-
-    def gates_of(request: Any) -> list[Gate]:
-        return [Gate(key, limit) for key, limit in request.gates.items()]
-
-    catalog.enter(ActorSpec("gated", "one", AnyPayload, 3, lambda: None, 60, STANDARD_POLICY, "", gates_of))
-
-
-def gated_task(priority: int = 2, **gates: int | None) -> str:
-    return submit("gated", {"gates": gates}, priority=priority).task_id
-
-
-def many(count: int, **gates: int | None) -> list[str]:
-    return submit_many([NewTask("gated", {"gates": gates}) for _ in range(count)])
-
-
-def finish(desk: Connection, *tasks: Claimed) -> None:
-    """Settles and wakes, as the desk of a worker does."""
-    rows = claims.settle(desk, [Settlement(task.id, task.epoch, "completed") for task in tasks])
-    wake(gate for row in rows for gate in row["gates"])
-
-
-def failed(desk: Connection, task: Claimed, error_type: str = "ServiceUnavailable", retry: float = 5) -> None:
-    error = {"type": error_type, "message": "", "category": "transient", "details": {}, "traceback": None}
-    settlement = Settlement(task.id, task.epoch, "failed", error=error, retry_seconds=retry)
-    wake(gate for row in claims.settle(desk, [settlement]) for gate in row["gates"])
-
-
-def statuses(*ids: str) -> list[str]:
-    return [get_task(each).status for each in ids]
+pytestmark = pytest.mark.usefixtures("gated")
 
 
 def test_a_limit_holds_and_the_others_wait_in_line(desk: Connection, take: Take) -> None:
@@ -312,67 +278,6 @@ def test_a_paused_queue_leaves_its_tasks_queued(take: Take) -> None:
     assert [task.id for task in take(10)] == [quick]
 
 
-def open_breaker(desk: Connection, take: Take) -> None:
-    declare([Gate("p", 20, breaker=True)])
-    submit_many([NewTask("gated", {"gates": {"p": 20}}, max_attempts=1) for _ in range(10)])
-    for task in take(10):
-        failed(desk, task)
-
-
-def test_the_breaker_opens_probes_once_and_closes(desk: Connection, take: Take, clock: Clock) -> None:
-    open_breaker(desk, take)
-    ids = many(5, p=20)
-    assert take(10) == []
-    assert get_gate("p")["breaker_state"] == "open"
-    assert all(get_task(each).attempt == 0 for each in ids)
-
-    clock.advance(61)
-    sweep_lines()
-    [probe] = take(10)
-    assert take(10, worker="w2") == []
-    failed(desk, probe)
-    assert get_task(probe.id).attempt == 0  # the probe's failure costs no attempt
-    sweep_lines()
-    assert take(10) == []
-    assert get_gate("p")["breaker_state"] == "open"
-
-    clock.advance(61)
-    sweep()
-    sweep_lines()
-    [probe] = take(10)
-    finish(desk, probe)
-    assert get_gate("p")["breaker_state"] == "closed"
-    sweep_lines()
-    assert len(take(10)) == 4
-
-
-def test_flaw_13_a_probe_that_says_nothing_makes_way(desk: Connection, take: Take, clock: Clock) -> None:
-    open_breaker(desk, take)
-    ids = many(3, p=20)
-    take(10)
-    clock.advance(61)
-    sweep_lines()
-    [probe] = take(10)
-    cancel(probe.id)
-    rows = claims.settle(desk, [Settlement(probe.id, probe.epoch, "released")])
-    wake(rows[0]["gates"])
-    [second] = take(10)
-    clock.advance(31)  # its worker dies
-    sweep()
-    sweep_lines()
-    assert len(take(10)) == 1
-    assert second.id in ids
-
-
-def test_errors_that_say_nothing_about_the_service_do_not_open_it(desk: Connection, take: Take) -> None:
-    declare([Gate("p", 20, breaker=True)])
-    many(12, p=20)
-    for task in take(12):
-        failed(desk, task, error_type="InvalidInput")
-    many(1, p=20)
-    assert len(take(10)) == 1
-
-
 def test_a_target_works_off_its_tasks_in_order_of_arrival(desk: Connection, take: Take) -> None:
     ids = [submit("quick", {}, target="t", priority=3 - n).task_id for n in range(3)]
     other = submit("quick", {}, target="t", tenant="x").task_id  # another tenant's target of the same name
@@ -397,43 +302,6 @@ def test_tenants_take_turns(take: Take) -> None:
     submit_many([NewTask("quick", {}, tenant=tenant) for tenant in ("a", "b", "c") for _ in range(20)])
     tenants = [task.tenant for task in take(12)]
     assert {tenant: tenants.count(tenant) for tenant in "abc"} == {"a": 4, "b": 4, "c": 4}
-
-
-def test_a_hundred_submits_with_one_dedup_key(connection: psycopg.Connection) -> None:
-    ids: list[str] = []
-    start = threading.Barrier(20)
-
-    def work() -> None:
-        start.wait()
-        ids.extend(submit("quick", {}, dedup_key="k").task_id for _ in range(5))
-
-    threads = [threading.Thread(target=work) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert len(ids) == 100
-    assert len(set(ids)) == 1
-    assert connection.execute("SELECT count(*) AS n FROM callboard.tasks").fetchone() == {"n": 1}
-
-
-def test_a_dedup_key_is_free_when_its_task_is_finished_or_its_time_is_over(clock: Clock) -> None:
-    first = submit("quick", {}, dedup_key="k")
-    assert not first.deduplicated
-    again = submit("quick", {"other": 1}, dedup_key="k")
-    assert (again.task_id, again.deduplicated) == (first.task_id, True)
-    assert submit("slow", {}, dedup_key="k").task_id != first.task_id
-    assert submit("quick", {}, dedup_key="k", tenant="t").task_id != first.task_id
-    cancel(first.task_id)
-    second = submit("quick", {}, dedup_key="k", dedup_ttl_seconds=60)
-    assert second.task_id != first.task_id
-    clock.advance(61)
-    assert submit("quick", {}, dedup_key="k").task_id not in (first.task_id, second.task_id)
-
-
-def test_a_batch_with_the_same_key_twice() -> None:
-    ids = submit_many([NewTask("quick", {}, dedup_key="k"), NewTask("quick", {}), NewTask("quick", {}, dedup_key="k")])
-    assert ids[0] == ids[2] != ids[1]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,30 @@
+"""Tasks with gates, and how a worker leaves them."""
+
+from state import NewTask, claims, get_task, submit, submit_many
+from state.claims import Claimed, Settlement
+from state.connection import Connection
+from state.gates import wake
+
+
+def gated_task(priority: int = 2, **gates: int | None) -> str:
+    return submit("gated", {"gates": gates}, priority=priority).task_id
+
+
+def many(count: int, **gates: int | None) -> list[str]:
+    return submit_many([NewTask("gated", {"gates": gates}) for _ in range(count)])
+
+
+def finish(desk: Connection, *tasks: Claimed) -> None:
+    """Settles and wakes, as the desk of a worker does."""
+    rows = claims.settle(desk, [Settlement(task.id, task.epoch, "completed") for task in tasks])
+    wake(gate for row in rows for gate in row["gates"])
+
+
+def failed(desk: Connection, task: Claimed, error_type: str = "ServiceUnavailable", retry: float = 5) -> None:
+    error = {"type": error_type, "message": "", "category": "transient", "details": {}, "traceback": None}
+    settlement = Settlement(task.id, task.epoch, "failed", error=error, retry_seconds=retry)
+    wake(gate for row in claims.settle(desk, [settlement]) for gate in row["gates"])
+
+
+def statuses(*ids: str) -> list[str]:
+    return [get_task(each).status for each in ids]

@@ -1,0 +1,77 @@
+"""The breaker of a gate: an outage opens it, one probe at a time tries for all."""
+
+from collections.abc import Callable
+
+import pytest
+
+from state import NewTask, cancel, claims, get_task, submit_many
+from state.claims import Claimed, Settlement
+from state.connection import Connection
+from state.gates import Gate, declare, get_gate, sweep_lines, wake
+from state.sweep import sweep
+from tests.state.gated import failed, finish, many
+from tests.support.clock import Clock
+
+Take = Callable[..., list[Claimed]]
+pytestmark = pytest.mark.usefixtures("gated")
+
+
+def open_breaker(desk: Connection, take: Take) -> None:
+    declare([Gate("p", 20, breaker=True)])
+    submit_many([NewTask("gated", {"gates": {"p": 20}}, max_attempts=1) for _ in range(10)])
+    for task in take(10):
+        failed(desk, task)
+
+
+def test_the_breaker_opens_probes_once_and_closes(desk: Connection, take: Take, clock: Clock) -> None:
+    open_breaker(desk, take)
+    ids = many(5, p=20)
+    assert take(10) == []
+    assert get_gate("p")["breaker_state"] == "open"
+    assert all(get_task(each).attempt == 0 for each in ids)
+
+    clock.advance(61)
+    sweep_lines()
+    [probe] = take(10)
+    assert take(10, worker="w2") == []
+    failed(desk, probe)
+    assert get_task(probe.id).attempt == 0  # the probe's failure costs no attempt
+    sweep_lines()
+    assert take(10) == []
+    assert get_gate("p")["breaker_state"] == "open"
+
+    clock.advance(61)
+    sweep()
+    sweep_lines()
+    [probe] = take(10)
+    finish(desk, probe)
+    assert get_gate("p")["breaker_state"] == "closed"
+    sweep_lines()
+    assert len(take(10)) == 4
+
+
+def test_flaw_13_a_probe_that_says_nothing_makes_way(desk: Connection, take: Take, clock: Clock) -> None:
+    open_breaker(desk, take)
+    ids = many(3, p=20)
+    take(10)
+    clock.advance(61)
+    sweep_lines()
+    [probe] = take(10)
+    cancel(probe.id)
+    rows = claims.settle(desk, [Settlement(probe.id, probe.epoch, "released")])
+    wake(rows[0]["gates"])
+    [second] = take(10)
+    clock.advance(31)  # its worker dies
+    sweep()
+    sweep_lines()
+    assert len(take(10)) == 1
+    assert second.id in ids
+
+
+def test_errors_that_say_nothing_about_the_service_do_not_open_it(desk: Connection, take: Take) -> None:
+    declare([Gate("p", 20, breaker=True)])
+    many(12, p=20)
+    for task in take(12):
+        failed(desk, task, error_type="InvalidInput")
+    many(1, p=20)
+    assert len(take(10)) == 1

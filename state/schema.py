@@ -23,7 +23,7 @@ def migrate() -> list[str]:
         applied = _applied(connection)
         done = []
         for name, digest, text in _wanted():
-            if name not in applied or (applied[name] != digest and not name.startswith("migrations/")):
+            if _is_due(name, digest, applied):
                 connection.execute(text, prepare=False)
                 connection.execute(statement("schema_applied"), {"name": name, "digest": digest})
                 done.append(name)
@@ -39,9 +39,14 @@ def require_current_schema() -> None:
         applied = {}
     except (psycopg.OperationalError, TimeoutError) as unreachable:
         raise NotReady(f"The database cannot be reached: {unreachable}") from unreachable
-    missing = [name for name, digest, _ in _wanted() if applied.get(name) != digest]
+    missing = [name for name, digest, _ in _wanted() if _is_due(name, digest, applied)]
     if missing:
         raise NotReady(f"The database's schema is behind this code (first: {missing[0]}). Run `callboard migrate`.")
+
+
+def _is_due(name: str, digest: str, applied: dict[str, str]) -> bool:
+    """Migrations are applied once; whatever was changed in one since, the next migration has to bring about."""
+    return name not in applied or (applied[name] != digest and not name.startswith("migrations/"))
 
 
 def _wanted() -> list[tuple[str, str, LiteralString]]:

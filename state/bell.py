@@ -5,7 +5,7 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 
 from state.database import pooled
@@ -16,7 +16,10 @@ CONTROL = "!"
 EVERYTHING = "*"
 
 _GAP = 0.01  # seconds between two sends: the first hint goes out at once, a storm of them together
+_GRACE = 0.002  # seconds in which somebody may come who has a connection in hand; then the bell's own thread sends
 _MOST_IDS = 50
+
+Notification = dict[str, list[str]]
 
 
 class Bell:
@@ -27,23 +30,20 @@ class Bell:
         self._quiet_until = 0.0
         self._thread: threading.Thread | None = None
 
-    def ring(self, channel: str, hints: Iterable[str]) -> None:
+    def ring(self, channel: str, hints: Iterable[str], *, in_hand: bool = False) -> Notification | None:
+        """With a connection in hand: what to send over it now, with all that others have left; None when that is too
+        soon, and somebody will do it later."""
         with self._rung:
             self._hints[channel].update(hints)
+            if in_hand and not self._sending and time.monotonic() >= self._quiet_until:
+                self._quiet_until = time.monotonic() + _GAP
+                return self._take()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="bell", daemon=True)
                 self._thread.start()
                 atexit.register(self.flush)
             self._rung.notify_all()
-
-    def reserve(self) -> bool:
-        """Whether the caller may send its hint itself, now."""
-        with self._rung:
-            now = time.monotonic()
-            if self._sending or now < self._quiet_until:
-                return False
-            self._quiet_until = now + _GAP
-            return True
+            return None
 
     def flush(self, timeout: float = 2.0) -> None:
         """Waits until what was rung has been sent; for processes that are about to end."""
@@ -54,32 +54,28 @@ class Bell:
         while True:
             with self._rung:
                 self._rung.wait_for(lambda: any(self._hints.values()))
-                pause = self._quiet_until - time.monotonic()
-                taken = self._take() if pause <= 0 else {}
-            if taken:
-                self._send(taken)
-            else:
+                pause = self._quiet_until + _GRACE - time.monotonic()
+                taken = self._take() if pause <= 0 else None
+                self._sending = taken is not None
+            if taken is None:
                 time.sleep(pause)
+            else:
+                self._send(taken)
 
-    def _take(self) -> dict[str, set[str]]:
-        taken = {channel: hints for channel, hints in self._hints.items() if hints}
+    def _take(self) -> Notification:
+        waiting = {channel: hints for channel, hints in self._hints.items() if hints}
         self._hints = {WORK: set(), TASKS: set()}
-        self._sending = True
-        return taken
+        payloads = [EVERYTHING if len(each) > _MOST_IDS else ",".join(each) for each in waiting.values()]
+        return {"channels": list(waiting), "payloads": payloads}
 
-    def _send(self, taken: dict[str, set[str]]) -> None:
+    def _send(self, taken: Notification) -> None:
         # Only a hint can be lost, and the fallback poll is there for that; whatever happens, the next one is sent.
         with suppress(Exception), pooled() as own:
-            own.fetch("notify", _notification(taken))
+            own.fetch("notify", taken)
         with self._rung:
             self._sending = False
             self._quiet_until = time.monotonic() + _GAP
             self._rung.notify_all()
-
-
-def _notification(hints: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
-    payloads = [EVERYTHING if len(each) > _MOST_IDS else ",".join(each) for each in hints.values()]
-    return {"channels": list(hints), "payloads": payloads}
 
 
 _bell = Bell()
@@ -97,10 +93,10 @@ def ring_work(queues: Iterable[str]) -> None:
     _bell.ring(WORK, queues)
 
 
-def work_notification(queues: Collection[str]) -> dict[str, list[str]] | None:
-    """What to send with `notify` right after the commit that gives these queues work: nothing wakes a worker sooner.
-    None when it is too soon after the last one: ring_work then."""
-    return _notification({WORK: queues}) if _bell.reserve() else None
+def ring_work_in_hand(queues: Iterable[str]) -> Notification | None:
+    """For who has just committed work and still holds the connection: nothing wakes a worker sooner than to send what
+    this answers, if anything, with `notify`."""
+    return _bell.ring(WORK, queues, in_hand=True)
 
 
 def ring_control() -> None:

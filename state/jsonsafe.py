@@ -6,6 +6,8 @@ from typing import Any
 
 MAX_DEPTH = 64
 
+_Path = tuple["_Path", str] | None  # the steps that lead to a value, put together only when something is wrong
+
 
 class UnsafeJson(ValueError):
     """Text or data that cannot be kept as JSON; `path` says where it stands."""
@@ -17,22 +19,22 @@ class UnsafeJson(ValueError):
 
 def check(value: Any) -> None:
     """Raises UnsafeJson for what jsonb would refuse or change. Iterative: depth is the caller's choice, not ours."""
-    stack: list[tuple[Any, str, int]] = [(value, "", 1)]
+    stack: list[tuple[Any, _Path, int]] = [(value, None, 1)]
     while stack:
         item, path, depth = stack.pop()
         if isinstance(item, str):
             _check_text(item, path)
-        elif isinstance(item, float) and not math.isfinite(item):
-            raise UnsafeJson("not a finite number", path)
-        elif isinstance(item, (dict, list)):
-            if depth > MAX_DEPTH:
-                raise UnsafeJson(f"nested deeper than {MAX_DEPTH} levels", path)
-            if isinstance(item, dict):
-                for key in item:
-                    _check_text(str(key), path)
-                stack.extend((child, f"{path}.{key}" if path else str(key), depth + 1) for key, child in item.items())
-            else:
-                stack.extend((child, f"{path}[{index}]", depth + 1) for index, child in enumerate(item))
+        elif isinstance(item, float):
+            if not math.isfinite(item):
+                raise UnsafeJson("not a finite number", _shown(path))
+        elif isinstance(item, dict):
+            _check_depth(depth, path)
+            for key, child in item.items():
+                _check_text(str(key), path)
+                stack.append((child, (path, f".{key}"), depth + 1))
+        elif isinstance(item, list):
+            _check_depth(depth, path)
+            stack.extend((child, (path, f"[{index}]"), depth + 1) for index, child in enumerate(item))
 
 
 def parse(raw: bytes) -> Any:
@@ -61,15 +63,28 @@ def clean_text(text: str, limit: int = 10_000) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters in all)"
 
 
-def _check_text(text: str, path: str) -> None:
+def _check_depth(depth: int, path: _Path) -> None:
+    if depth > MAX_DEPTH:
+        raise UnsafeJson(f"nested deeper than {MAX_DEPTH} levels", _shown(path))
+
+
+def _check_text(text: str, path: _Path) -> None:
     if "\x00" in text:
-        raise UnsafeJson("contains the character \\u0000, which Postgres cannot store", path.replace("\x00", "?"))
+        raise UnsafeJson("contains the character \\u0000, which Postgres cannot store", _shown(path))
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            clean = path.encode("utf-8", "replace").decode()
-            raise UnsafeJson("contains half of a surrogate pair, which is not text", clean) from None
+            raise UnsafeJson("contains half of a surrogate pair, which is not text", _shown(path)) from None
+
+
+def _shown(path: _Path) -> str:
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(step)
+    shown = "".join(reversed(steps)).removeprefix(".")
+    return shown.replace("\x00", "?").encode("utf-8", "replace").decode()
 
 
 def _refuse_constant(name: str) -> Any:

@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -25,6 +26,9 @@ class _CurrentStderr:
 
 _stderr = _CurrentStderr()
 _encode = json.JSONEncoder(default=str).encode  # made once: json.dumps would make one for each line
+
+
+_quote = lru_cache(maxsize=1000)(_encode)  # names of actors and workers, again and again
 
 
 def _serialize(line: object, **_options: object) -> str:
@@ -76,24 +80,21 @@ log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 _tells_transitions = False
 
 
-def log_transitions(rows: list[dict[str, Any]], **common: Any) -> None:
-    """As `log.info` would write them. There are thousands of these lines, so what is the same in all is made ready
-    once (what the application has bound is masked; nothing else comes from outside), and they go out in one write:
-    behind stderr is a pipe."""
+def log_transitions(rows: list[dict[str, Any]], **common: str | None) -> None:
+    """As `log.info` would write them. There are thousands of these lines, so they are put together by hand, from
+    values that need no masking (what the application has bound does), and go out in one write: behind stderr is a
+    pipe."""
     if not _tells_transitions or not rows:
         return
     now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    always = {
-        "event": "transition",
-        "level": "info",
-        "timestamp": now,
-        **mask_data(structlog.contextvars.get_contextvars()),
-        **common,
-    }
+    bound = structlog.contextvars.get_contextvars()
+    more = f", {_encode(mask_data(bound))[1:-1]}" if bound else ""
     lines = [
-        _encode({"task_id": row["id"], "actor": row["actor"], "epoch": row["epoch"], "to": row["status"],
-                 "from": row.get("before", "running"), "worker": row.get("worker_id"), **always})
+        f'{{"task_id": "{row["id"]}", "actor": {_quote(row["actor"])}, "epoch": {row["epoch"]}, '
+        f'"to": "{row["status"]}", "from": {_quote(common.get("from", row.get("before", "running")))}, '
+        f'"worker": {_quote(common.get("worker", row.get("worker_id")))}, "event": "transition", "level": "info", '
+        f'"timestamp": "{now}"{more}}}\n'
         for row in rows
-    ]  # fmt: skip
-    _stderr.write("\n".join(lines) + "\n")
+    ]
+    _stderr.write("".join(lines))
     _stderr.flush()

@@ -20,10 +20,9 @@ def migrate() -> list[str]:
     with get_database().connect("migrate", direct=True) as connection, connection.transaction():
         connection.execute(statement("schema_lock"), prepare=False)
         connection.execute(statement("schema_bookkeeping"), prepare=False)
-        applied = _applied(connection)
         done = []
         for name, digest, text in _wanted():
-            if _is_due(name, digest, applied):
+            if _is_due(name, digest, _applied(connection)):  # asked each time: a migration may strike views from it
                 connection.execute(text, prepare=False)
                 connection.execute(statement("schema_applied"), {"name": name, "digest": digest})
                 done.append(name)

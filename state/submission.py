@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 
 import psycopg
+from pydantic_core import to_json
 
-from state import catalog, jsonsafe
-from state.bell import ring_work, work_notification
+from state import catalog
+from state.bell import ring_work, ring_work_in_hand
 from state.catalog import ActorSpec
 from state.database import connection, fetch, fetch_one, pooled, retrying
 from state.errors import InvalidPayload
@@ -18,10 +19,11 @@ from state.logs import log_transitions
 from state.tasks import Task, get_task
 
 CHUNK = 1000
+_FROM_NOTHING = {"from": None}
 _FAR = 10 * 365 * 24 * 3600.0  # seconds; beyond this a delay is a mistake
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NewTask:
     """What somebody asks for. What is left out, the actor's declaration says."""
 
@@ -111,11 +113,22 @@ def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> 
     return _insert_one(row, conn=conn) if new.dedup_key is None else _insert_keyed(row, conn=conn)
 
 
+@retrying
 def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> Task:
-    inserted = _insert([row], conn=conn)
-    if inserted and inserted[0]["status"] != "waiting":
-        return Task.newborn(row, inserted[0])
-    return get_task(row["id"], conn=conn)  # it stands in a line; or had committed before a connection was lost
+    asked = {**row, "payload": to_json(row["payload"]).decode()}
+    if conn is not None:
+        inserted = fetch("submit_one", asked, conn)
+    else:
+        with pooled() as own:
+            inserted = own.fetch("submit_one", asked)
+            wake_up = ring_work_in_hand([row["queue"]])
+            if wake_up is not None:
+                own.fetch("notify", wake_up)
+    for born in inserted:  # one; none if it had committed before a connection was lost
+        log_transitions([{"id": row["id"], "actor": row["actor"], "epoch": 0, **born}], **_FROM_NOTHING)
+        if born["status"] != "waiting":  # then there is more to know: the line it stands in
+            return Task.newborn(row, born)
+    return get_task(row["id"], conn=conn)
 
 
 @retrying
@@ -157,24 +170,16 @@ def _chunks(rows: Sequence[dict[str, Any]]) -> list[Sequence[dict[str, Any]]]:
 
 
 @retrying
-def _insert(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | None) -> list[dict[str, Any]]:
+def _insert(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | None) -> None:
     _count_before(rows)
-    asked = {"tasks": jsonsafe.dump([{name: v for name, v in row.items() if v is not None} for row in rows])}
-    inserted = fetch("submit", asked, conn) if conn is not None else _insert_and_ring(rows, asked)
-    log_transitions(inserted, **{"from": None})
-    return inserted
-
-
-def _insert_and_ring(rows: Sequence[dict[str, Any]], asked: dict[str, Any]) -> list[dict[str, Any]]:
-    queues = {row["queue"] for row in rows}
-    wake_up = work_notification(queues)
-    with pooled() as own:
-        inserted = own.fetch("submit", asked)
-        if wake_up is not None:
-            own.fetch("notify", wake_up)
-    if wake_up is None:
-        ring_work(queues)
-    return inserted
+    asked = {"tasks": to_json([{name: v for name, v in row.items() if v is not None} for row in rows]).decode()}
+    if conn is not None:
+        inserted = fetch("submit", asked, conn)
+    else:
+        with pooled() as own:
+            inserted = own.fetch("submit", asked)
+        ring_work({row["queue"] for row in rows})
+    log_transitions(inserted, **_FROM_NOTHING)
 
 
 def _count_before(rows: Sequence[dict[str, Any]]) -> None:

@@ -20,22 +20,20 @@ _NEVER_RAN: dict[str, Any] = {
     "result": None,
     "error": None,
     "attempt": 0,
-    "tokens": 0,
-    "cost": 0,
+    "epoch": 0,
+    "retry_count": 0,
+    "usage": {"tokens": 0, "cost": 0.0},
     "started_at": None,
     "finished_at": None,
     "worker_id": None,
     "cancel_requested": None,
     "last_event": 1,
-    "error_history": [],
     "heartbeat_at": None,
     "lease_expires_at": None,
     "workflow_id": None,
     "waiting": None,
     "deduplicated": False,
 }
-
-
 _AS_CONSTRUCTED = {"__pydantic_fields_set__": set[str](), "__pydantic_extra__": None, "__pydantic_private__": None}
 
 
@@ -76,27 +74,43 @@ class Task(BaseModel):
 
     @classmethod
     def from_row(cls, row: Row) -> "Task":
-        """Without validation: the database has checked its rows already."""
-        known = _NEVER_RAN | row
+        known = {"workflow_id": None, "waiting": None, "deduplicated": False, **row}
         known["task_id"] = row["id"]
-        known["retry_count"] = max(known["attempt"] - 1, 0)
-        known["usage"] = {"tokens": known["tokens"], "cost": float(known["cost"])}
-        task = cls.__new__(cls)
-        # As a pickle does it: model_construct thinks about each field anew, several times as long as all the rest.
-        task.__setstate__({"__dict__": {name: known[name] for name in cls.model_fields}, **_AS_CONSTRUCTED})
-        return task
+        known["retry_count"] = max(row["attempt"] - 1, 0)
+        known["usage"] = {"tokens": row["tokens"], "cost": float(row["cost"])}
+        return cls._of({name: known[name] for name in cls.model_fields})
 
     @classmethod
     def newborn(cls, asked: Row, inserted: Row) -> "Task":
         """What submit has just inserted, without reading it back."""
-        progress = {
-            "percent": 0,
-            "message": "Queued",
-            "elapsed_ms": 0,
-            "updated_at": inserted["created_at"].isoformat(),
-        }
-        updated = {"progress": progress, "updated_at": inserted["created_at"]}
-        return cls.from_row(asked | inserted | updated)
+        at = inserted["created_at"]
+        return cls._of({
+            **_NEVER_RAN,
+            "task_id": asked["id"],
+            "actor": asked["actor"],
+            "queue": asked["queue"],
+            "status": inserted["status"],
+            "priority": asked["priority"],
+            "payload": asked["payload"],
+            "error_history": [],
+            "progress": {"percent": 0, "message": "Queued", "elapsed_ms": 0, "updated_at": at.isoformat()},
+            "max_attempts": asked["max_attempts"],
+            "available_at": inserted["available_at"],
+            "created_at": at,
+            "updated_at": at,
+            "tenant": asked["tenant"],
+            "target": asked["target"],
+            "dedup_key": asked["dedup_key"],
+            "gates": asked["gates"],
+        })  # fmt: skip
+
+    @classmethod
+    def _of(cls, fields: dict[str, Any]) -> "Task":
+        """Without validation, as the database has checked its rows already. As a pickle does it: model_construct thinks
+        about each field anew, several times as long as all the rest."""
+        task = cls.__new__(cls)
+        task.__setstate__({"__dict__": fields, **_AS_CONSTRUCTED})
+        return task
 
     @property
     def finished(self) -> bool:

@@ -161,7 +161,8 @@ BEGIN
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS k
         WHERE t.id = k.id
-        RETURNING t.*
+        RETURNING t.id, t.epoch, t.actor, t.queue, t.lane, t.attempt, t.attempts_before, t.max_attempts, t.payload,
+                  t.checkpoint, t.tokens, t.cost, t.tenant, t.last_event, t.started_at, t.priority, t.rank
     ), leased AS (
         INSERT INTO callboard.leases (task_id, epoch, worker_id, claim_number, started_at, renewed_at, expires_at)
         SELECT s.id, s.epoch, worker, claim_no, s.started_at, s.started_at, s.started_at + lease FROM started s
@@ -172,8 +173,8 @@ BEGIN
                s.started_at
         FROM started s
     )
-    SELECT s.id, s.epoch, s.actor, s.queue, s.lane, s.attempt, s.attempts_before, s.max_attempts, s.payload, s.checkpoint,
-           s.tokens, s.cost, s.tenant, waking, busy
+    SELECT s.id, s.epoch, s.actor, s.queue, s.lane::text, s.attempt, s.attempts_before, s.max_attempts::integer, s.payload,
+           s.checkpoint, s.tokens, s.cost, s.tenant, waking, busy
     FROM started s
     ORDER BY s.priority, s.rank, s.id;
     IF any_gated THEN

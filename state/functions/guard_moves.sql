@@ -1,5 +1,15 @@
 -- The last line of defense: no statement, ours or an operator's, can make a move that is not on the list.
--- The WHEN conditions are tested without calling anything; only an illegal move reaches the function.
+-- Postgres reads the text of a WHEN condition anew for each statement, so they are kept short.
+CREATE OR REPLACE FUNCTION callboard.may_begin(as_status text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN as_status = ANY (ARRAY[/*births*/]);
+END $$;
+
+CREATE OR REPLACE FUNCTION callboard.may_move(before text, after text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN before || '>' || after = ANY (ARRAY[/*moves*/]);
+END $$;
+
 CREATE OR REPLACE FUNCTION callboard.refuse_move() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
@@ -9,22 +19,21 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE TRIGGER guard_moves AFTER UPDATE OF status ON callboard.tasks
-    FOR EACH ROW WHEN (OLD.status <> NEW.status AND OLD.status || '>' || NEW.status <> ALL (ARRAY[/*moves*/]))
+    FOR EACH ROW WHEN (OLD.status <> NEW.status AND NOT callboard.may_move(OLD.status, NEW.status))
     EXECUTE FUNCTION callboard.refuse_move();
 
 CREATE OR REPLACE TRIGGER guard_births AFTER INSERT ON callboard.tasks
-    FOR EACH ROW WHEN (NEW.status <> ALL (ARRAY[/*births*/]))
-    EXECUTE FUNCTION callboard.refuse_move();
+    FOR EACH ROW WHEN (NOT callboard.may_begin(NEW.status)) EXECUTE FUNCTION callboard.refuse_move();
 
 -- A task that leaves the line for good gives back the slots that it kept; its gates are woken by whoever moved it,
 -- or by the next sweep.
 CREATE OR REPLACE FUNCTION callboard.drop_kept_slots() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    DELETE FROM callboard.slots WHERE task_id = NEW.id AND epoch = 0;
+    IF OLD.status IN ('queued', 'waiting') AND NEW.status NOT IN ('queued', 'waiting', 'running') THEN
+        DELETE FROM callboard.slots WHERE task_id = NEW.id AND epoch = 0;
+    END IF;
     RETURN NULL;
 END $$;
 
 CREATE OR REPLACE TRIGGER drop_kept_slots AFTER UPDATE OF status ON callboard.tasks
-    FOR EACH ROW WHEN (OLD.status IN ('queued', 'waiting') AND OLD.bounces > 0
-                       AND NEW.status NOT IN ('queued', 'waiting', 'running'))
-    EXECUTE FUNCTION callboard.drop_kept_slots();
+    FOR EACH ROW WHEN (OLD.bounces > 0) EXECUTE FUNCTION callboard.drop_kept_slots();

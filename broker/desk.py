@@ -134,7 +134,7 @@ class Desk:
             self._connection.close()
 
     def _something_to_do(self) -> bool:
-        return bool(self._settlements) or self._noted or self._stopping or (self._hinted and bool(self._demand()))
+        return bool(self._settlements) or self._noted or self._stopping or (self._hinted and self._can_claim())
 
     def _patience(self) -> float:
         """How long to sleep when nothing happens."""
@@ -263,6 +263,11 @@ class Desk:
         self.hint()
 
     # Claiming.
+
+    def _can_claim(self) -> bool:
+        """Mostly a thread is free, and then there is nothing to reckon."""
+        idle = self._claiming and len(self.executions) + self.other_busy < self._threads
+        return idle or bool(self._demand())
 
     def _demand(self) -> Demand:
         """How many tasks to ask for. Beyond the free threads only short ones, and only as many as the threads that

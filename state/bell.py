@@ -19,7 +19,7 @@ _GAP = 0.01  # seconds between two sends: the first hint goes out at once, a sto
 _GRACE = 0.002  # seconds in which somebody may come who has a connection in hand; then the bell's own thread sends
 _MOST_IDS = 50
 
-Notification = dict[str, list[str]]
+Notification = dict[str, str]  # the parameters of `notify`
 
 
 class Bell:
@@ -30,20 +30,24 @@ class Bell:
         self._quiet_until = 0.0
         self._thread: threading.Thread | None = None
 
-    def ring(self, channel: str, hints: Iterable[str], *, in_hand: bool = False) -> Notification | None:
-        """With a connection in hand: what to send over it now, with all that others have left; None when that is too
-        soon, and somebody will do it later."""
+    def ring(self, channel: str, hints: Iterable[str]) -> None:
         with self._rung:
             self._hints[channel].update(hints)
-            if in_hand and not self._sending and time.monotonic() >= self._quiet_until:
-                self._quiet_until = time.monotonic() + _GAP
-                return self._take()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="bell", daemon=True)
                 self._thread.start()
                 atexit.register(self.flush)
             self._rung.notify_all()
-            return None
+
+    def take_along(self, channel: str, hints: Iterable[str]) -> Notification | None:
+        """What the caller is to send itself, now, with all that others have left; None when that is too soon."""
+        with self._rung:
+            now = time.monotonic()
+            if self._sending or now < self._quiet_until:
+                return None
+            self._quiet_until = now + _GAP
+            self._hints[channel].update(hints)
+            return self._take(channel)
 
     def flush(self, timeout: float = 2.0) -> None:
         """Waits until what was rung has been sent; for processes that are about to end."""
@@ -55,23 +59,22 @@ class Bell:
             with self._rung:
                 self._rung.wait_for(lambda: any(self._hints.values()))
                 pause = self._quiet_until + _GRACE - time.monotonic()
-                taken = self._take() if pause <= 0 else None
-                self._sending = taken is not None
-            if taken is None:
-                time.sleep(pause)
+                due = [self._take(channel) for channel, hints in self._hints.items() if hints] if pause <= 0 else []
+                self._sending = bool(due)
+            if due:
+                self._send(due)
             else:
-                self._send(taken)
+                time.sleep(pause)
 
-    def _take(self) -> Notification:
-        waiting = {channel: hints for channel, hints in self._hints.items() if hints}
-        self._hints = {WORK: set(), TASKS: set()}
-        payloads = [EVERYTHING if len(each) > _MOST_IDS else ",".join(each) for each in waiting.values()]
-        return {"channels": list(waiting), "payloads": payloads}
+    def _take(self, channel: str) -> Notification:
+        hints, self._hints[channel] = self._hints[channel], set()
+        return {"channel": channel, "payload": EVERYTHING if len(hints) > _MOST_IDS else ",".join(hints)}
 
-    def _send(self, taken: Notification) -> None:
+    def _send(self, due: list[Notification]) -> None:
         # Only a hint can be lost, and the fallback poll is there for that; whatever happens, the next one is sent.
         with suppress(Exception), pooled() as own:
-            own.fetch("notify", taken)
+            for notification in due:
+                own.fetch("notify", notification)
         with self._rung:
             self._sending = False
             self._quiet_until = time.monotonic() + _GAP
@@ -93,10 +96,10 @@ def ring_work(queues: Iterable[str]) -> None:
     _bell.ring(WORK, queues)
 
 
-def ring_work_in_hand(queues: Iterable[str]) -> Notification | None:
-    """For who has just committed work and still holds the connection: nothing wakes a worker sooner than to send what
-    this answers, if anything, with `notify`."""
-    return _bell.ring(WORK, queues, in_hand=True)
+def work_notification(queues: Iterable[str]) -> Notification | None:
+    """What to send with `notify` right behind the commit that gives these queues work: nothing wakes a worker sooner.
+    None when it is too soon after the last one: ring_work then, after the commit."""
+    return _bell.take_along(WORK, queues)
 
 
 def ring_control() -> None:

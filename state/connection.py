@@ -18,6 +18,8 @@ from state.statements import numbered, statement
 Row = dict[str, Any]
 Parameter = str | bytes | float | Sequence[str | int | None] | None
 
+Parameters = Mapping[str, Parameter]
+
 _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
 
@@ -35,36 +37,61 @@ class Connection(psycopg.Connection[DictRow]):
         self._hot: dict[str, Prepared] = {}
         self._loader = Transformer(self)
 
-    def fetch(self, name: str, parameters: Mapping[str, Parameter]) -> list[Row]:
-        """Types of parameters must follow from the statement: nothing is said of them."""
+    def fetch(self, name: str, parameters: Parameters, *, then: tuple[str, Parameters] | None = None) -> list[Row]:
+        """Types of parameters must follow from the statement: nothing is said of them. `then` is a second statement, a
+        transaction of its own, which Postgres goes on to without hearing from us in between. Nobody asks what came
+        of it."""
         if not self.keeps_prepared:
-            return self.execute(statement(name), parameters).fetchall()
+            rows = self.execute(statement(name), parameters).fetchall()
+            if then is not None:
+                self.execute(statement(then[0]), then[1])
+            return rows
         with self.lock:
-            known = self._hot.get(name) or self._prepare(name)
-            texts = [_text(parameters[each]) for each in known.parameters]
-            self.pgconn.send_query_prepared(known.name, texts)
-            result = self._answer()
-            self._loader.set_pgresult(result)
-            return self._loader.load_rows(
-                0, result.ntuples, lambda values: dict(zip(known.columns, values, strict=True))
-            )
+            known = self._known(name)
+            if then is None:
+                self._send(known, parameters)
+                [result] = self._results()
+            else:
+                result = self._send_both((known, parameters), (self._known(then[0]), then[1]))
+            self._loader.set_pgresult(_checked(result))
+            return self._loader.load_rows(0, result.ntuples, lambda row: dict(zip(known.columns, row, strict=True)))
 
-    def _prepare(self, name: str) -> Prepared:
-        query, parameters = numbered(name)
-        self.pgconn.send_prepare(name.encode(), query)
-        self._answer()
-        self.pgconn.send_describe_prepared(name.encode())
-        shape = self._answer()
-        columns = ((shape.fname(place) or b"").decode() for place in range(shape.nfields))
-        self._hot[name] = Prepared(name.encode(), parameters, tuple(columns))
+    def _known(self, name: str) -> Prepared:
+        if name not in self._hot:
+            query, parameters = numbered(name)
+            self.pgconn.send_prepare(name.encode(), query)
+            _checked(*self._results())
+            self.pgconn.send_describe_prepared(name.encode())
+            [shape] = self._results()
+            columns = ((shape.fname(place) or b"").decode() for place in range(_checked(shape).nfields))
+            self._hot[name] = Prepared(name.encode(), parameters, tuple(columns))
         return self._hot[name]
 
-    def _answer(self) -> pq.abc.PGresult:
-        result: pq.abc.PGresult
-        [result] = self.wait(execute(self.pgconn))
-        if result.status not in _GOOD:
-            raise error_from_result(result)
-        return result
+    def _send(self, known: Prepared, parameters: Parameters) -> None:
+        self.pgconn.send_query_prepared(known.name, [_text(parameters[each]) for each in known.parameters])
+
+    def _send_both(self, *calls: tuple[Prepared, Parameters]) -> pq.abc.PGresult:
+        """Answers the first's result."""
+        try:
+            self.pgconn.enter_pipeline_mode()
+            for call in calls:
+                self._send(*call)
+                self.pgconn.pipeline_sync()
+            (first, *_), *_ = [self._results() for _ in range(2 * len(calls))]  # a sync follows each
+            self.pgconn.exit_pipeline_mode()
+        except BaseException:
+            self.close()  # who knows what is still on its way
+            raise
+        return first
+
+    def _results(self) -> list[pq.abc.PGresult]:
+        return self.wait(execute(self.pgconn))
+
+
+def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
+    if result.status not in _GOOD:
+        raise error_from_result(result)
+    return result
 
 
 def _text(value: Parameter) -> bytes | None:

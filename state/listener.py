@@ -53,12 +53,17 @@ class Listener:
             self._stopping.wait(_RECONNECT_SECONDS)
 
     def _listen(self, connection: Connection) -> None:
+        connection.add_notify_handler(lambda notification: self._notified(notification.payload))
         with selectors.DefaultSelector() as selector:
             selector.register(connection, selectors.EVENT_READ)
             selector.register(self._nudged, selectors.EVENT_READ)
             while not self._stopping.is_set():
-                notifications = list(connection.notifies(timeout=0))
-                for notification in notifications:
-                    self._heard(notification.payload.split(","))
-                if not notifications and not selector.select(_CHECK_SECONDS):
+                if not selector.select(_CHECK_SECONDS):
                     connection.execute(statement("alive"))  # a dead peer does not say so
+                # psycopg's own generator of notifications takes longer to wake up than the task to be claimed.
+                connection.pgconn.consume_input()
+                while (notification := connection.pgconn.notifies()) is not None:
+                    self._notified(notification.extra.decode())
+
+    def _notified(self, payload: str) -> None:
+        self._heard(payload.split(","))

@@ -9,7 +9,7 @@ import psycopg
 from pydantic_core import to_json
 
 from state import catalog
-from state.bell import ring_work, ring_work_in_hand
+from state.bell import ring_work, work_notification
 from state.catalog import ActorSpec
 from state.database import connection, fetch, fetch_one, pooled, retrying
 from state.errors import InvalidPayload
@@ -116,15 +116,9 @@ def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> 
 @retrying
 def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> Task:
     asked = {**row, "payload": to_json(row["payload"]).decode()}
-    if conn is not None:
-        inserted = fetch("submit_one", asked, conn)
-    else:
-        with pooled() as own:
-            inserted = own.fetch("submit_one", asked)
-            wake_up = ring_work_in_hand([row["queue"]])
-            if wake_up is not None:
-                own.fetch("notify", wake_up)
-    for born in inserted:  # one; none if it had committed before a connection was lost
+    for born in _insert(
+        "submit_one", asked, {row["queue"]}, conn
+    ):  # none if it had committed when a connection was lost
         log_transitions([{"id": row["id"], "actor": row["actor"], "epoch": 0, **born}], **_FROM_NOTHING)
         if born["status"] != "waiting":  # then there is more to know: the line it stands in
             return Task.newborn(row, born)
@@ -160,7 +154,7 @@ def submit_many(tasks: Iterable[NewTask], *, conn: psycopg.Connection[Any] | Non
         return ids
     rows = [task.row() for task in tasks if task.dedup_key is None]
     for chunk in _chunks(rows):
-        _insert(chunk, conn=conn)
+        _insert_many(chunk, conn=conn)
     inserted = iter(rows)
     return [next(inserted)["id"] if task.dedup_key is None else submit_new(task, conn=conn).task_id for task in tasks]
 
@@ -170,16 +164,24 @@ def _chunks(rows: Sequence[dict[str, Any]]) -> list[Sequence[dict[str, Any]]]:
 
 
 @retrying
-def _insert(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | None) -> None:
+def _insert_many(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | None) -> None:
     _count_before(rows)
     asked = {"tasks": to_json([{name: v for name, v in row.items() if v is not None} for row in rows]).decode()}
-    if conn is not None:
-        inserted = fetch("submit", asked, conn)
-    else:
-        with pooled() as own:
-            inserted = own.fetch("submit", asked)
-        ring_work({row["queue"] for row in rows})
+    inserted = _insert("submit", asked, {row["queue"] for row in rows}, conn)
     log_transitions(inserted, **_FROM_NOTHING)
+
+
+def _insert(
+    statement: str, asked: dict[str, Any], queues: set[str], conn: psycopg.Connection[Any] | None
+) -> list[dict[str, Any]]:
+    if conn is not None:  # who commits must ring
+        return fetch(statement, asked, conn)
+    wake_up = work_notification(queues)
+    with pooled() as own:
+        inserted = own.fetch(statement, asked, then=("notify", wake_up) if wake_up else None)
+    if wake_up is None:
+        ring_work(queues)
+    return inserted
 
 
 def _count_before(rows: Sequence[dict[str, Any]]) -> None:

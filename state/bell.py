@@ -16,7 +16,7 @@ CONTROL = "!"
 EVERYTHING = "*"
 
 _GAP = 0.01  # seconds between two sends: the first hint goes out at once, a storm of them together
-_GRACE = 0.002  # seconds in which somebody may come who has a connection in hand; then the bell's own thread sends
+_GRACE = 0.005  # seconds in which somebody may come who has a connection in hand; then the bell's own thread sends
 _MOST_IDS = 50
 
 Notification = dict[str, str]  # the parameters of `notify`

@@ -11,7 +11,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from state import jsonsafe
-from state.connection import Connection, Parameter, Row
+from state.connection import Connection, Parameters, Row
 from state.database import fetch, fetch_one, get_database, retrying
 from state.errors import LeaseLost
 from state.masking import mask_data
@@ -101,7 +101,7 @@ _by_id = attrgetter("id")  # all lock tasks in this order
 
 
 def claim(connection: Connection, request: ClaimRequest) -> ClaimAnswer:
-    parameters: dict[str, Parameter] = {
+    parameters: Parameters = {
         "worker": request.worker,
         "claim_number": request.claim_number,
         "queues": list(request.queues),

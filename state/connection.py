@@ -16,9 +16,8 @@ from psycopg.rows import DictRow
 from state.statements import numbered, statement
 
 Row = dict[str, Any]
-Parameter = str | bytes | float | Sequence[str | int | None] | None
-
-Parameters = Mapping[str, Parameter]
+Value = str | float | Sequence[str | int | None]
+Parameters = Mapping[str, Value | None]
 
 _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
@@ -68,7 +67,8 @@ class Connection(psycopg.Connection[DictRow]):
         return self._hot[name]
 
     def _send(self, known: Prepared, parameters: Parameters) -> None:
-        self.pgconn.send_query_prepared(known.name, [_text(parameters[each]) for each in known.parameters])
+        values = [parameters[each] for each in known.parameters]
+        self.pgconn.send_query_prepared(known.name, [None if value is None else _text(value) for value in values])
 
     def _send_both(self, *calls: tuple[Prepared, Parameters]) -> pq.abc.PGresult:
         """Answers the first's result."""
@@ -94,11 +94,9 @@ def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
     return result
 
 
-def _text(value: Parameter) -> bytes | None:
+def _text(value: Value) -> bytes:
     if isinstance(value, str):
         return value.encode()
-    if value is None or isinstance(value, bytes):
-        return value
     if isinstance(value, int | float):
         return str(value).encode()
     return ("{" + ",".join(map(_element, value)) + "}").encode()

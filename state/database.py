@@ -4,13 +4,13 @@ import os
 import random
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -41,13 +41,6 @@ _KEEPALIVES: dict[str, Any] = {
 }
 
 
-class _WarmestFirst(deque[Connection]):
-    """psycopg's pool hands out the connection that has rested longest, and so goes round all that a busy moment has
-    opened. The one that was used last has its plans and its pages at hand: a submit takes a fifth less time."""
-
-    popleft = deque.pop
-
-
 class Database:
     """Where the database is, and this process's connections to it."""
 
@@ -59,6 +52,7 @@ class Database:
         # A pooler in transaction mode loses what a session has prepared or set.
         self._pooled = settings.direct_url is not None and settings.direct_url != settings.database_url
         self._pool: ConnectionPool[Connection] | None = None
+        self._warm: list[Connection] = []  # taken out of the pool, at most one
         self._opening = threading.Lock()  # many threads may be the first
 
     def url(self) -> str:
@@ -77,24 +71,38 @@ class Database:
         return connection
 
     def pool(self) -> ConnectionPool[Connection]:
-        with self._opening:
-            return self._pool or self._open_pool()
+        if self._pool is None:
+            with self._opening:
+                self._pool = self._pool or self._open_pool()
+        return self._pool
 
     def _open_pool(self) -> ConnectionPool[Connection]:
-        self._pool = ConnectionPool(
+        return ConnectionPool(
             self.url(),
             connection_class=Connection,
             min_size=1,
-            max_size=get_settings().threads + 4,
-            open=False,
+            max_size=get_settings().threads + 5,  # one may be the warm one
+            open=True,
             timeout=10,
             kwargs={"autocommit": True, "row_factory": dict_row, "application_name": "callboard", **_KEEPALIVES},
             configure=lambda connection: self._configure(connection, prepare=not self._pooled),
             reconnect_timeout=5,
         )
-        self._pool._pool = _WarmestFirst()
-        self._pool.open()
-        return self._pool
+
+    def take(self) -> Connection:
+        """For single statements. The pool hands out the connection that has rested longest, and so goes round all that
+        a busy moment has opened; the one that was used last has its plans and pages at hand."""
+        with suppress(IndexError):
+            return self._warm.pop()
+        return self.pool().getconn()
+
+    def give_back(self, connection: Connection) -> None:
+        if self._pool is None:  # closed meanwhile
+            connection.close()
+        elif not self._warm and connection.pgconn.transaction_status == TransactionStatus.IDLE:
+            self._warm.append(connection)  # should two do so at the same moment, two are kept
+        else:
+            self._pool.putconn(connection)
 
     def _configure(self, connection: Connection, *, prepare: bool) -> None:
         if prepare:
@@ -106,6 +114,8 @@ class Database:
 
     def close(self) -> None:
         if self._pool is not None:
+            while self._warm:
+                self._pool.putconn(self._warm.pop())
             self._pool.close()
             self._pool = None
         self._embedded.release()
@@ -117,10 +127,10 @@ _making = threading.Lock()
 
 def get_database() -> Database:
     global _database
-    with _making:
-        if _database is None:
-            _database = Database()
-        return _database
+    if (database := _database) is None:
+        with _making:
+            database = _database = _database or Database()
+    return database
 
 
 def close_database() -> None:
@@ -168,12 +178,12 @@ class pooled:  # noqa: N801  (used like a function; a generator would take twice
     """For single statements: without the transaction block, and its commit, of the pool's own context."""
 
     def __enter__(self) -> Connection:
-        self._pool = get_database().pool()
-        self._taken = self._pool.getconn()
+        self._database = get_database()
+        self._taken = self._database.take()
         return self._taken
 
     def __exit__(self, *_: object) -> None:
-        self._pool.putconn(self._taken)
+        self._database.give_back(self._taken)
 
 
 def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:

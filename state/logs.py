@@ -86,14 +86,14 @@ def log_transitions(rows: list[dict[str, Any]], **common: str | None) -> None:
     pipe."""
     if not _tells_transitions or not rows:
         return
-    now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    now = datetime.now(UTC).isoformat()[: -len("+00:00")]
     bound = structlog.contextvars.get_contextvars()
     more = f", {_encode(mask_data(bound))[1:-1]}" if bound else ""
     lines = [
         f'{{"task_id": "{row["id"]}", "actor": {_quote(row["actor"])}, "epoch": {row["epoch"]}, '
         f'"to": "{row["status"]}", "from": {_quote(common.get("from", row.get("before", "running")))}, '
         f'"worker": {_quote(common.get("worker", row.get("worker_id")))}, "event": "transition", "level": "info", '
-        f'"timestamp": "{now}"{more}}}\n'
+        f'"timestamp": "{now}Z"{more}}}\n'
         for row in rows
     ]
     _stderr.write("".join(lines))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 import psycopg
@@ -73,7 +74,8 @@ class NewTask:
             gates.append(tenant_gate(self.tenant))
         if self.target is not None:
             gates.append(target_gate(self.tenant, self.target))
-        return sorted(gates, key=lambda gate: gate.key)
+        gates.sort(key=attrgetter("key"))
+        return gates
 
     def _check(self) -> None:
         if not 0 <= self.priority <= 3:
@@ -116,13 +118,11 @@ def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> 
 @retrying
 def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> Task:
     asked = {**row, "payload": to_json(row["payload"]).decode()}
-    for born in _insert(
-        "submit_one", asked, {row["queue"]}, conn
-    ):  # none if it had committed when a connection was lost
-        log_transitions([{"id": row["id"], "actor": row["actor"], "epoch": 0, **born}], **_FROM_NOTHING)
-        if born["status"] != "waiting":  # then there is more to know: the line it stands in
-            return Task.newborn(row, born)
-    return get_task(row["id"], conn=conn)
+    [answer] = _insert("submit_one", asked, {row["queue"]}, conn)
+    known = answer["created_at"] is not None
+    task = Task.newborn(row, answer["created_at"]) if known else get_task(row["id"], conn=conn)
+    log_transitions([{"id": task.task_id, "actor": task.actor, "epoch": 0, "status": task.status}], **_FROM_NOTHING)
+    return task
 
 
 @retrying

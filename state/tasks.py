@@ -1,7 +1,7 @@
 """A task as everybody sees it, and the reads."""
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -81,21 +81,25 @@ class Task(BaseModel):
         return cls._of({name: known[name] for name in cls.model_fields})
 
     @classmethod
-    def newborn(cls, asked: Row, inserted: Row) -> "Task":
+    def newborn(cls, asked: Row, at: datetime) -> "Task":
         """What submit has just inserted, without reading it back."""
-        at = inserted["created_at"]
+        due = at
+        if asked["available_at"] is not None:
+            due = datetime.fromisoformat(asked["available_at"])
+        elif asked["delay_seconds"] is not None:
+            due += timedelta(seconds=asked["delay_seconds"])
         return cls._of({
             **_NEVER_RAN,
             "task_id": asked["id"],
             "actor": asked["actor"],
             "queue": asked["queue"],
-            "status": inserted["status"],
+            "status": "scheduled" if due > at else "queued",
             "priority": asked["priority"],
             "payload": asked["payload"],
             "error_history": [],
             "progress": {"percent": 0, "message": "Queued", "elapsed_ms": 0, "updated_at": at.isoformat()},
             "max_attempts": asked["max_attempts"],
-            "available_at": inserted["available_at"],
+            "available_at": due,
             "created_at": at,
             "updated_at": at,
             "tenant": asked["tenant"],

@@ -11,8 +11,9 @@ DECLARE
     head bigint;
 BEGIN
     SELECT t.rank INTO last FROM callboard.tasks t
-    WHERE t.status = 'queued' AND t.queue = its_queue AND t.lane = its_lane AND t.priority = its_priority
-      AND coalesce(t.tenant, '') = coalesce(its_tenant, '')
+    WHERE t.status = 'queued'
+      AND callboard.fair_key(t.queue, t.lane, t.priority, t.tenant)
+          = callboard.fair_key(its_queue, its_lane, its_priority, its_tenant)
     ORDER BY t.rank DESC LIMIT 1;
     IF last IS NOT NULL THEN
         RETURN (last / 2 + 1) * 2 + 1;

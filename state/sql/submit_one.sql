@@ -1,33 +1,3 @@
--- What submit does for many, for a single task: without anything to take apart or to count, in two thirds of the time.
-WITH born AS (
-    INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, target, payload, progress, max_attempts,
-                                 available_at, expires_at, max_age, gates, gate_limits, dedup_key, waiting_gate, waiting_reason,
-                                 created_at, updated_at)
-    SELECT %(id)s, %(actor)s, %(queue)s,
-           CASE WHEN i.due > callboard.now() THEN 'scheduled' WHEN i.line IS NOT NULL THEN 'waiting' ELSE 'queued' END,
-           %(priority)s::smallint, callboard.entry_rank(%(queue)s, 'primary', %(priority)s, %(tenant)s), %(tenant)s, %(target)s,
-           %(payload)s::jsonb, callboard.starting_progress(0), %(max_attempts)s::integer, i.due,
-           i.due + make_interval(secs => %(max_age_seconds)s), %(max_age_seconds)s, %(gates)s, %(gate_limits)s::integer[],
-           %(dedup_key)s, i.line, CASE WHEN i.line IS NOT NULL THEN 'others stand in line before it' END,
-           callboard.now(), callboard.now()
-    FROM (
-        SELECT d.due,
-               CASE WHEN %(gates)s::text[] <> '{}' AND d.due <= callboard.now() THEN (
-                   SELECT t.waiting_gate FROM callboard.tasks t
-                   WHERE t.status = 'waiting' AND t.waiting_gate = ANY (%(gates)s) LIMIT 1) END AS line
-        FROM (
-            SELECT coalesce(%(available_at)s::timestamptz,
-                            callboard.now() + make_interval(secs => coalesce(%(delay_seconds)s::double precision, 0))) AS due
-        ) AS d
-        OFFSET 0
-    ) AS i
-    ON CONFLICT (id) DO NOTHING
-    RETURNING id, status, last_event, waiting_gate, available_at, created_at
-), logged AS (
-    INSERT INTO callboard.events (task_id, n, kind, data, at)
-    SELECT b.id, b.last_event, 'status',
-           CASE WHEN b.waiting_gate IS NULL THEN jsonb_build_object('from', NULL, 'to', b.status)
-                ELSE jsonb_build_object('from', NULL, 'to', b.status, 'gate', b.waiting_gate) END, b.created_at
-    FROM born b
-)
-SELECT b.status, b.available_at, b.created_at FROM born b
+SELECT callboard.submit_one(%(id)s, %(actor)s, %(queue)s, %(priority)s::smallint, %(tenant)s, %(target)s, %(payload)s::jsonb,
+                            %(max_attempts)s, %(available_at)s::timestamptz, %(delay_seconds)s, %(max_age_seconds)s,
+                            %(gates)s, %(gate_limits)s::integer[], %(dedup_key)s) AS created_at

@@ -55,6 +55,15 @@ def test_a_submit_in_the_callers_own_transaction(worker: Start, connection: psyc
     assert connection.execute("SELECT FROM callboard.tasks WHERE id = %s", [gone]).fetchone() is None
 
 
+def test_no_hint_is_lost_to_the_one_before_it(worker: Start) -> None:
+    """The first goes out with its submit; those that come too soon after it wait for the next one who sends."""
+    worker(threads=2, poll_seconds=600)
+    ended(submit("note", {}).task_id)
+    for burst in (2, 30):
+        ids = [submit("note", {}).task_id for _ in range(burst)]
+        assert {ended(task_id).status for task_id in ids} == {"completed"}
+
+
 def test_a_plain_dramatiq_actor_works_beside_tasks(
     worker: Start, tmp_path: Path, connection: psycopg.Connection
 ) -> None:

@@ -1,30 +1,47 @@
 """The short way to Postgres: the same answers and the same errors as psycopg's own."""
 
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.adapt import Transformer
 
-from state import get_task, submit
+from state import NewTask, get_task, submit
 from state.connection import Connection, _text
-from state.database import get_database
+from state.database import close_database, pooled
+from state.ids import new_task_id
 from tests.support.postgres import TestPostgres
 
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]))
 
 
-@given(st.lists(TEXTS), TEXTS, st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**62), 2**62))
+@given(
+    st.lists(st.none() | TEXTS),
+    st.lists(st.none() | st.integers(-(2**31), 2**31 - 1)),
+    TEXTS,
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers(-(2**62), 2**62),
+)
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_parameters_arrive_as_they_are(
-    connection: psycopg.Connection, texts: list[str], text: str, number: float, count: int
+    connection: psycopg.Connection,
+    texts: list[str | None],
+    numbers: list[int | None],
+    text: str,
+    number: float,
+    count: int,
 ) -> None:
-    query = b"SELECT $1::text[], $2::text, $3::double precision, $4::bigint, $5::text"
-    values = [_text(value) for value in (texts, text, number, count, None)]
+    query = b"SELECT $1::text[], $2::integer[], $3::text, $4::double precision, $5::bigint"
+    values = [_text(value) for value in (texts, numbers, text, number, count)]
     result = connection.pgconn.exec_params(query, values)
     loader = Transformer(connection)
     loader.set_pgresult(result)
-    assert loader.load_row(0, tuple) == (texts, text, number, count, None)
+    assert loader.load_row(0, tuple) == (texts, numbers, text, number, count)
 
 
 @pytest.mark.parametrize("keeps_prepared", [True, False])
@@ -52,6 +69,39 @@ def test_errors_are_those_of_psycopg_and_the_connection_lives_on(desk: Connectio
     assert desk.fetch("settle", {"outcomes": "[]"}) == []
 
 
+def test_what_goes_along_is_a_transaction_of_its_own(desk: Connection, connection: psycopg.Connection) -> None:
+    """Whatever becomes of one, the other is done, and the connection can be used again."""
+    task = {**NewTask("quick", {}).row(), "payload": "{}"}
+    for keeps_prepared in (True, False):
+        desk.keeps_prepared = keeps_prepared
+        parameters = {**task, "id": new_task_id()}
+        with pytest.raises(psycopg.Error) if not keeps_prepared else nullcontext():  # there the first has been told
+            desk.fetch("submit_one", parameters, then=("notify", {"channel": "", "payload": "refused"}))
+        assert get_task(parameters["id"]).status == "queued"
+    desk.keeps_prepared = True
+    connection.execute("LISTEN news")
+    with pytest.raises(psycopg.errors.InvalidTextRepresentation, match="json"):
+        desk.fetch("settle", {"outcomes": "no json"}, then=("notify", {"channel": "news", "payload": "all the same"}))
+    assert [each.payload for each in connection.notifies(timeout=5, stop_after=1)] == ["all the same"]
+    assert desk.fetch("settle", {"outcomes": "[]"}) == []
+    connection.execute("SELECT pg_terminate_backend(%s, 5000)", [desk.info.backend_pid])
+    with pytest.raises(psycopg.OperationalError):
+        desk.fetch("settle", {"outcomes": "[]"}, then=("notify", {"channel": "news", "payload": "lost"}))
+    assert desk.closed
+
+
+def test_an_interrupted_wait_leaves_no_connection_in_doubt(desk: Connection, connection: psycopg.Connection) -> None:
+    """Ctrl-C strikes while Postgres works: what comes next must not read another's answer."""
+    submit("quick", {})
+    with connection.transaction():
+        connection.execute("LOCK TABLE callboard.tasks")
+        interrupt = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+        interrupt.start()
+        with pytest.raises(KeyboardInterrupt):
+            desk.fetch("submit_one", {**NewTask("quick", {}).row(), "payload": "{}"})
+    assert desk.fetch("settle", {"outcomes": "[]"}) == []
+
+
 def test_a_lost_connection_says_so(desk: Connection, connection: psycopg.Connection) -> None:
     assert desk.fetch("settle", {"outcomes": "[]"}) == []
     connection.execute("SELECT pg_terminate_backend(%s, 5000)", [desk.info.backend_pid])
@@ -70,9 +120,31 @@ def test_after_a_restart_it_is_closed_at_the_first_error(desk: Connection, postg
     assert desk.closed
 
 
+def test_what_was_used_last_is_used_next(database_url: str) -> None:
+    """Its plans and pages are at hand. A busy moment must not send everybody round all that it has opened."""
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: submit("quick", {}), range(20)))
+    used = set()
+    for _ in range(5):
+        with pooled() as taken:
+            used.add(taken.info.backend_pid)
+    assert len(used) == 1
+
+
+def test_a_warm_connection_does_not_outlive_its_database(database_url: str) -> None:
+    with pooled() as kept:
+        pass
+    with pooled() as taken:
+        assert taken is kept
+        close_database()
+    assert taken.closed
+    with pooled() as fresh:
+        assert fresh is not taken
+
+
 def test_a_submit_survives_the_loss_of_all_connections(connection: psycopg.Connection) -> None:
     first = submit("quick", {})
-    with get_database().pool().connection() as held:
+    with pooled() as held:
         pid = held.info.backend_pid
     connection.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
     second = submit("quick", {})

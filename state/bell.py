@@ -27,7 +27,7 @@ class Bell:
         self._hints: dict[str, set[str]] = {WORK: set(), TASKS: set()}
         self._rung = threading.Condition()
         self._sending = False
-        self._quiet_until = 0.0
+        self._quiet_until = {WORK: 0.0, TASKS: 0.0}
         self._thread: threading.Thread | None = None
 
     def ring(self, channel: str, hints: Iterable[str]) -> None:
@@ -43,9 +43,8 @@ class Bell:
         """What the caller is to send itself, now, with all that others have left; None when that is too soon."""
         with self._rung:
             now = time.monotonic()
-            if self._sending or now < self._quiet_until:
+            if self._sending or now < self._quiet_until[channel]:
                 return None
-            self._quiet_until = now + _GAP
             self._hints[channel].update(hints)
             return self._take(channel)
 
@@ -58,8 +57,9 @@ class Bell:
         while True:
             with self._rung:
                 self._rung.wait_for(lambda: any(self._hints.values()))
-                pause = self._quiet_until + _GRACE - time.monotonic()
-                due = [self._take(channel) for channel, hints in self._hints.items() if hints] if pause <= 0 else []
+                waiting = [channel for channel, hints in self._hints.items() if hints]
+                pause = min(self._quiet_until[channel] for channel in waiting) + _GRACE - time.monotonic()
+                due = [self._take(channel) for channel in waiting] if pause <= 0 else []
                 self._sending = bool(due)
             if due:
                 self._send(due)
@@ -67,6 +67,7 @@ class Bell:
                 time.sleep(pause)
 
     def _take(self, channel: str) -> Notification:
+        self._quiet_until[channel] = time.monotonic() + _GAP
         hints, self._hints[channel] = self._hints[channel], set()
         return {"channel": channel, "payload": EVERYTHING if len(hints) > _MOST_IDS else ",".join(hints)}
 
@@ -77,7 +78,6 @@ class Bell:
                 own.fetch("notify", notification)
         with self._rung:
             self._sending = False
-            self._quiet_until = time.monotonic() + _GAP
             self._rung.notify_all()
 
 

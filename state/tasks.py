@@ -74,7 +74,7 @@ class Task(BaseModel):
 
     @classmethod
     def from_row(cls, row: Row) -> "Task":
-        known = {"workflow_id": None, "waiting": None, "deduplicated": False, **row}
+        known = {**_NEVER_RAN, "error_history": [], **row}  # some reads leave out what they know to be empty
         known["task_id"] = row["id"]
         known["retry_count"] = max(row["attempt"] - 1, 0)
         known["usage"] = {"tokens": row["tokens"], "cost": float(row["cost"])}

@@ -15,7 +15,7 @@ TASKS = "callboard_tasks"  # payload: ids of tasks with new events; EVERYTHING: 
 CONTROL = "!"
 EVERYTHING = "*"
 
-_GAP = 0.01  # seconds between two sends: the first hint goes out at once, a storm of them together
+_GAP = 0.02  # seconds between two sends: the first hint goes out at once, a storm of them together
 _GRACE = 0.005  # seconds in which somebody may come who has a connection in hand; then the bell's own thread sends
 _MOST_IDS = 50
 

@@ -20,8 +20,10 @@ from state.statements import statement
 
 Outcome = Literal["completed", "failed", "released"]
 
+# Not frozen: that triples the time it takes to make one, and these are made for every task.
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Claimed:
     """A task that this worker may run now."""
 
@@ -40,7 +42,7 @@ class Claimed:
     tenant: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ClaimRequest:
     worker: str
     claim_number: int
@@ -52,7 +54,7 @@ class ClaimRequest:
     freed_gates: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ClaimAnswer:
     tasks: list[Claimed]
     to_wake: list[str]  # gates whose turn was taken by a task that stopped elsewhere
@@ -71,7 +73,7 @@ class Report:
     events: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Settlement:
     """How an execution ended. `retry_seconds` None: a failure that is not worth another attempt. `retry_after`: how
     long the service asked everybody to stay away."""

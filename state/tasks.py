@@ -22,7 +22,6 @@ _NEVER_RAN: dict[str, Any] = {
     "attempt": 0,
     "epoch": 0,
     "retry_count": 0,
-    "usage": {"tokens": 0, "cost": 0.0},
     "started_at": None,
     "finished_at": None,
     "worker_id": None,
@@ -106,6 +105,7 @@ class Task(BaseModel):
             "target": asked["target"],
             "dedup_key": asked["dedup_key"],
             "gates": asked["gates"],
+            "usage": {"tokens": 0, "cost": 0.0},
         })  # fmt: skip
 
     @classmethod

@@ -69,6 +69,8 @@ def test_the_answer_is_what_a_read_would_say(options: dict[str, Any]) -> None:
     read = get_task(answered.task_id)
     assert {**answered.model_dump(), "progress": None} == {**read.model_dump(), "progress": None}
     assert answered.progress["percent"] == read.progress["percent"] == 0
+    answered.usage["tokens"] = 7
+    assert submit("aging", {}).usage["tokens"] == 0  # nobody shares what it was given
     assert datetime.fromisoformat(answered.progress["updated_at"]) == answered.created_at
 
 

@@ -84,8 +84,10 @@ class Board:
         }
 
     def postmaster(self) -> int | None:
-        file = self.data_dir / "postgres" / "postmaster.pid"
-        lines = file.read_text().splitlines() if file.exists() else []
+        try:
+            lines = (self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:  # a new Postgres takes the old one's file away, at any moment
+            return None
         return int(lines[0]) if lines else None  # while Postgres starts, the file is there before its contents
 
     def processes(self) -> list[psutil.Process]:

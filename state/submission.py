@@ -121,7 +121,8 @@ def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) ->
     [answer] = _insert("submit_one", asked, {row["queue"]}, conn)
     known = answer["created_at"] is not None
     task = Task.newborn(row, answer["created_at"]) if known else get_task(row["id"], conn=conn)
-    log_transitions([{"id": task.task_id, "actor": task.actor, "epoch": 0, "status": task.status}], **_FROM_NOTHING)
+    if task.epoch == 0:  # otherwise a lost connection took so long that it is past its birth
+        log_transitions([{"id": task.task_id, "actor": task.actor, "epoch": 0, "status": task.status}], **_FROM_NOTHING)
     return task
 
 

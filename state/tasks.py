@@ -33,7 +33,7 @@ _NEVER_RAN: dict[str, Any] = {
     "waiting": None,
     "deduplicated": False,
 }
-_AS_CONSTRUCTED = {"__pydantic_fields_set__": set[str](), "__pydantic_extra__": None, "__pydantic_private__": None}
+_AS_CONSTRUCTED = {"__pydantic_extra__": None, "__pydantic_private__": None}
 
 
 class Task(BaseModel):
@@ -113,7 +113,7 @@ class Task(BaseModel):
         """Without validation, as the database has checked its rows already. As a pickle does it: model_construct thinks
         about each field anew, several times as long as all the rest."""
         task = cls.__new__(cls)
-        task.__setstate__({"__dict__": fields, **_AS_CONSTRUCTED})
+        task.__setstate__({"__dict__": fields, "__pydantic_fields_set__": set(), **_AS_CONSTRUCTED})
         return task
 
     @property

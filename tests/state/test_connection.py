@@ -15,6 +15,7 @@ from state import NewTask, get_task, submit
 from state.connection import Connection, _text
 from state.database import close_database, pooled
 from state.ids import new_task_id
+from tests.support.eventually import eventually
 from tests.support.postgres import TestPostgres
 
 TEXTS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]))
@@ -90,15 +91,25 @@ def test_what_goes_along_is_a_transaction_of_its_own(desk: Connection, connectio
     assert desk.closed
 
 
-def test_an_interrupted_wait_leaves_no_connection_in_doubt(desk: Connection, connection: psycopg.Connection) -> None:
+def test_an_interrupted_wait_leaves_no_connection_in_doubt(
+    desk: Connection, connection: psycopg.Connection, database_url: str
+) -> None:
     """Ctrl-C strikes while Postgres works: what comes next must not read another's answer."""
+    stuck = "SELECT FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
+
+    def interrupt() -> None:
+        with psycopg.connect(database_url, autocommit=True) as onlooker:
+            eventually(lambda: onlooker.execute(stuck, [desk.info.backend_pid]).rowcount)
+        signal.raise_signal(signal.SIGINT)
+
     submit("quick", {})
     with connection.transaction():
         connection.execute("LOCK TABLE callboard.tasks")
-        interrupt = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-        interrupt.start()
+        interrupting = threading.Thread(target=interrupt)
+        interrupting.start()
         with pytest.raises(KeyboardInterrupt):
             desk.fetch("submit_one", {**NewTask("quick", {}).row(), "payload": "{}"})
+        interrupting.join()
     assert desk.fetch("settle", {"outcomes": "[]"}) == []
 
 

@@ -118,10 +118,15 @@ def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> 
 @retrying
 def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> Task:
     asked = {**row, "payload": to_json(row["payload"]).decode()}
-    [answer] = _insert("submit_one", asked, {row["queue"]}, conn)
-    known = answer["created_at"] is not None
-    task = Task.newborn(row, answer["created_at"]) if known else get_task(row["id"], conn=conn)
-    if task.epoch == 0:  # otherwise a lost connection took so long that it is past its birth
+    try:
+        [answer] = _insert("submit_one", asked, {row["queue"]}, conn)
+        born = answer["created_at"]
+    except psycopg.errors.UniqueViolation:  # only we know this id: a connection was lost after the commit
+        if conn is not None:
+            raise
+        born = None
+    task = Task.newborn(row, born) if born is not None else get_task(row["id"], conn=conn)
+    if task.epoch == 0:  # otherwise that took so long that it is past its birth
         log_transitions([{"id": task.task_id, "actor": task.actor, "epoch": 0, "status": task.status}], **_FROM_NOTHING)
     return task
 

@@ -19,6 +19,7 @@ Row = dict[str, Any]
 Value = str | float | Sequence[str | int | None]
 Parameters = Mapping[str, Value | None]
 
+_NUMBERS = (int, float)
 _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
 
@@ -35,25 +36,38 @@ class Connection(psycopg.Connection[DictRow]):
         super().__init__(*args, **kwargs)
         self._hot: dict[str, Prepared] = {}
         self._loader = Transformer(self)
+        self._awaited: list[Prepared] = []
+        self._rows: list[Row] = []  # where nothing is kept prepared
 
-    def fetch(self, name: str, parameters: Parameters, *, then: tuple[str, Parameters] | None = None) -> list[Row]:
-        """Types of parameters must follow from the statement: nothing is said of them. `then` is a second statement, a
-        transaction of its own, which Postgres goes on to without hearing from us in between. Nobody asks what came
-        of it."""
+    def fetch(self, name: str, parameters: Parameters) -> list[Row]:
+        self.send(name, parameters)
+        return self.receive()
+
+    def send(self, name: str, parameters: Parameters, *, then: tuple[str, Parameters] | None = None) -> None:
+        """`receive` must follow; what is done before it, is done while Postgres works. Types of parameters must follow
+        from the statement: nothing is said of them. `then` is a second statement, a transaction of its own, which
+        Postgres goes on to without hearing from us in between. Nobody asks what came of it."""
+        calls = [(name, parameters), then] if then is not None else [(name, parameters)]
         if not self.keeps_prepared:
-            rows = self.execute(statement(name), parameters).fetchall()
+            first, *_ = [self.execute(statement(each), given) for each, given in calls]
+            self._rows = first.fetchall()
+            return
+        self._awaited = [self._known(each) for each, _ in calls]
+        if then is not None:
+            self.pgconn.enter_pipeline_mode()
+        for known, (_, given) in zip(self._awaited, calls, strict=True):
+            values = map(given.__getitem__, known.parameters)
+            self.pgconn.send_query_prepared(known.name, [None if value is None else _text(value) for value in values])
             if then is not None:
-                self.execute(statement(then[0]), then[1])
-            return rows
-        with self.lock:
-            known = self._known(name)
-            if then is None:
-                self._send(known, parameters)
-                [result] = self._results()
-            else:
-                result = self._send_both((known, parameters), (self._known(then[0]), then[1]))
-            self._loader.set_pgresult(_checked(result))
-            return self._loader.load_rows(0, result.ntuples, lambda row: dict(zip(known.columns, row, strict=True)))
+                self.pgconn.pipeline_sync()
+
+    def receive(self) -> list[Row]:
+        if not self.keeps_prepared:
+            return self._rows
+        columns = self._awaited[0].columns
+        result = self._results()[0] if len(self._awaited) == 1 else self._first_of_pipeline()
+        self._loader.set_pgresult(_checked(result))
+        return self._loader.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row, strict=True)))
 
     def _known(self, name: str) -> Prepared:
         if name not in self._hot:
@@ -66,18 +80,9 @@ class Connection(psycopg.Connection[DictRow]):
             self._hot[name] = Prepared(name.encode(), parameters, tuple(columns))
         return self._hot[name]
 
-    def _send(self, known: Prepared, parameters: Parameters) -> None:
-        values = [parameters[each] for each in known.parameters]
-        self.pgconn.send_query_prepared(known.name, [None if value is None else _text(value) for value in values])
-
-    def _send_both(self, *calls: tuple[Prepared, Parameters]) -> pq.abc.PGresult:
-        """Answers the first's result."""
+    def _first_of_pipeline(self) -> pq.abc.PGresult:
         try:
-            self.pgconn.enter_pipeline_mode()
-            for call in calls:
-                self._send(*call)
-                self.pgconn.pipeline_sync()
-            (first, *_), *_ = [self._results() for _ in range(2 * len(calls))]  # a sync follows each
+            (first, *_), *_ = [self._results() for _ in range(2 * len(self._awaited))]  # a sync follows each
             self.pgconn.exit_pipeline_mode()
         except BaseException:
             self.close()  # who knows what is still on its way
@@ -97,7 +102,7 @@ def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
 def _text(value: Value) -> bytes:
     if isinstance(value, str):
         return value.encode()
-    if isinstance(value, int | float):
+    if isinstance(value, _NUMBERS):
         return str(value).encode()
     return ("{" + ",".join(map(_element, value)) + "}").encode()
 

@@ -4,6 +4,8 @@ import json
 import math
 from typing import Any
 
+from pydantic_core import PydanticSerializationError, to_json
+
 MAX_DEPTH = 64
 
 _Path = tuple["_Path", str] | None  # the steps that lead to a value, put together only when something is wrong
@@ -18,7 +20,23 @@ class UnsafeJson(ValueError):
 
 
 def check(value: Any) -> None:
-    """Raises UnsafeJson for what jsonb would refuse or change. Iterative: depth is the caller's choice, not ours."""
+    """Raises UnsafeJson for what jsonb would refuse or change."""
+    if not _looks_safe(value):
+        _search(value)
+
+
+def _looks_safe(value: Any) -> bool:
+    """Most data shows by its text that nothing can be wrong with it, several times faster than a search does."""
+    try:
+        text = to_json(value, inf_nan_mode="constants")
+    except PydanticSerializationError:
+        return False
+    containers = text.count(b"{") + text.count(b"[")
+    return containers <= MAX_DEPTH and b"\\u0000" not in text and b"NaN" not in text and b"Infinity" not in text
+
+
+def _search(value: Any) -> None:
+    """Iterative: depth is the caller's choice, not ours."""
     stack: list[tuple[Any, _Path, int]] = [(value, None, 1)]
     while stack:
         item, path, depth = stack.pop()

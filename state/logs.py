@@ -3,7 +3,7 @@
 import json
 import logging
 import sys
-from datetime import UTC, datetime
+import time
 from functools import lru_cache
 from typing import Any
 
@@ -29,6 +29,11 @@ _encode = json.JSONEncoder(default=str).encode  # made once: json.dumps would ma
 
 
 _quote = lru_cache(maxsize=1000)(_encode)  # names of actors and workers, again and again
+
+
+@lru_cache(maxsize=1)
+def _second(since_epoch: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(since_epoch))
 
 
 def _serialize(line: object, **_options: object) -> str:
@@ -86,14 +91,15 @@ def log_transitions(rows: list[dict[str, Any]], **common: str | None) -> None:
     pipe."""
     if not _tells_transitions or not rows:
         return
-    now = datetime.now(UTC).isoformat()[: -len("+00:00")]
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    now = f"{_second(seconds)}.{nanoseconds // 1000:06}Z"
     bound = structlog.contextvars.get_contextvars()
     more = f", {_encode(mask_data(bound))[1:-1]}" if bound else ""
     lines = [
         f'{{"task_id": "{row["id"]}", "actor": {_quote(row["actor"])}, "epoch": {row["epoch"]}, '
         f'"to": "{row["status"]}", "from": {_quote(common.get("from", row.get("before", "running")))}, '
         f'"worker": {_quote(common.get("worker", row.get("worker_id")))}, "event": "transition", "level": "info", '
-        f'"timestamp": "{now}Z"{more}}}\n'
+        f'"timestamp": "{now}"{more}}}\n'
         for row in rows
     ]
     _stderr.write("".join(lines))

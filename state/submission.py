@@ -1,10 +1,11 @@
 """Submit: a task is accepted when this commits, and from then on it ends."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from pydantic_core import to_json
@@ -18,6 +19,8 @@ from state.gates import Gate, target_gate, tenant_gate
 from state.ids import new_task_id
 from state.logs import log_transitions
 from state.tasks import Task, get_task
+
+_T = TypeVar("_T")
 
 CHUNK = 1000
 _FROM_NOTHING = {"from": None}
@@ -119,13 +122,15 @@ def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> 
 def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> Task:
     asked = {**row, "payload": to_json(row["payload"]).decode()}
     try:
-        [answer] = _insert("submit_one", asked, {row["queue"]}, conn)
-        born = answer["created_at"]
+        answer, task = _insert("submit_one", asked, {row["queue"]}, conn, partial(Task.expected, row))
     except psycopg.errors.UniqueViolation:  # only we know this id: a connection was lost after the commit
         if conn is not None:
             raise
-        born = None
-    task = Task.newborn(row, born) if born is not None else get_task(row["id"], conn=conn)
+        answer = []
+    if answer:
+        task.born(row, answer[0]["created_at"])
+    else:
+        task = get_task(row["id"], conn=conn)
     if task.epoch == 0:  # otherwise that took so long that it is past its birth
         log_transitions([{"id": task.task_id, "actor": task.actor, "epoch": 0, "status": task.status}], **_FROM_NOTHING)
     return task
@@ -173,21 +178,24 @@ def _chunks(rows: Sequence[dict[str, Any]]) -> list[Sequence[dict[str, Any]]]:
 def _insert_many(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | None) -> None:
     _count_before(rows)
     asked = {"tasks": to_json([{name: v for name, v in row.items() if v is not None} for row in rows]).decode()}
-    inserted = _insert("submit", asked, {row["queue"] for row in rows}, conn)
+    inserted, _ = _insert("submit", asked, {row["queue"] for row in rows}, conn, lambda: None)
     log_transitions(inserted, **_FROM_NOTHING)
 
 
 def _insert(
-    statement: str, asked: dict[str, Any], queues: set[str], conn: psycopg.Connection[Any] | None
-) -> list[dict[str, Any]]:
+    statement: str, asked: dict[str, Any], queues: set[str], conn: psycopg.Connection[Any] | None, meanwhile: Callable[[], _T]
+) -> tuple[list[dict[str, Any]], _T]:
+    """What Postgres answers, and what was made while it worked."""
     if conn is not None:  # who commits must ring
-        return fetch(statement, asked, conn)
+        return fetch(statement, asked, conn), meanwhile()
     wake_up = work_notification(queues)
     with pooled() as own:
-        inserted = own.fetch(statement, asked, then=("notify", wake_up) if wake_up else None)
+        own.send(statement, asked, then=("notify", wake_up) if wake_up else None)
+        made = meanwhile()
+        inserted = own.receive()
     if wake_up is None:
         ring_work(queues)
-    return inserted
+    return inserted, made
 
 
 def _count_before(rows: Sequence[dict[str, Any]]) -> None:

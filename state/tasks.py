@@ -33,7 +33,7 @@ _NEVER_RAN: dict[str, Any] = {
     "waiting": None,
     "deduplicated": False,
 }
-_AS_CONSTRUCTED = {"__pydantic_extra__": None, "__pydantic_private__": None}
+_set = object.__setattr__  # pydantic's own looks for a field first
 
 
 class Task(BaseModel):
@@ -80,27 +80,18 @@ class Task(BaseModel):
         return cls._of({name: known[name] for name in cls.model_fields})
 
     @classmethod
-    def newborn(cls, asked: Row, at: datetime) -> "Task":
-        """What submit has just inserted, without reading it back."""
-        due = at
-        if asked["available_at"] is not None:
-            due = datetime.fromisoformat(asked["available_at"])
-        elif asked["delay_seconds"] is not None:
-            due += timedelta(seconds=asked["delay_seconds"])
+    def expected(cls, asked: Row) -> "Task":
+        """What submit is about to insert, without reading it back; `born` adds what only the database can say."""
         return cls._of({
             **_NEVER_RAN,
             "task_id": asked["id"],
             "actor": asked["actor"],
             "queue": asked["queue"],
-            "status": "scheduled" if due > at else "queued",
             "priority": asked["priority"],
             "payload": asked["payload"],
             "error_history": [],
-            "progress": {"percent": 0, "message": "Queued", "elapsed_ms": 0, "updated_at": at.isoformat()},
+            "progress": {"percent": 0, "message": "Queued", "elapsed_ms": 0},
             "max_attempts": asked["max_attempts"],
-            "available_at": due,
-            "created_at": at,
-            "updated_at": at,
             "tenant": asked["tenant"],
             "target": asked["target"],
             "dedup_key": asked["dedup_key"],
@@ -108,12 +99,25 @@ class Task(BaseModel):
             "usage": {"tokens": 0, "cost": 0.0},
         })  # fmt: skip
 
+    def born(self, asked: Row, at: datetime) -> None:
+        due = at
+        if asked["available_at"] is not None:
+            due = datetime.fromisoformat(asked["available_at"])
+        elif asked["delay_seconds"] is not None:
+            due += timedelta(seconds=asked["delay_seconds"])
+        status = "scheduled" if due > at else "queued"
+        self.__dict__.update(status=status, available_at=due, created_at=at, updated_at=at)
+        self.progress["updated_at"] = at.isoformat()
+
     @classmethod
     def _of(cls, fields: dict[str, Any]) -> "Task":
         """Without validation, as the database has checked its rows already. As a pickle does it: model_construct thinks
         about each field anew, several times as long as all the rest."""
         task = cls.__new__(cls)
-        task.__setstate__({"__dict__": fields, "__pydantic_fields_set__": set(), **_AS_CONSTRUCTED})
+        _set(task, "__dict__", fields)
+        _set(task, "__pydantic_fields_set__", set())
+        _set(task, "__pydantic_extra__", None)
+        _set(task, "__pydantic_private__", None)
         return task
 
     @property

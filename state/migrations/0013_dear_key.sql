@@ -8,3 +8,5 @@ BEGIN
     RETURN hashtextextended(queue, hashtextextended(lane, hashtextextended(coalesce(tenant, ''), priority)));
 END $$;
 CREATE INDEX tasks_fair ON callboard.tasks (callboard.fair_key(queue, lane, priority, tenant), rank) WHERE status = 'queued';
+
+DROP FUNCTION IF EXISTS callboard.submit_one;  -- a statement of its own now

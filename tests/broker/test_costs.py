@@ -44,7 +44,7 @@ def test_one_statement_and_one_commit_for_each_step(
     flush_bell()
     log = statements()
     of_the_task = {
-        "submit": [text for _, text in log if "callboard.submit_one(" in text],
+        "submit": [text for _, text in log if "INSERT INTO callboard.tasks" in text],
         "progress": [text for _, text in log if "callboard.report(" in text],
         "completion": [text for _, text in log if "callboard.settle(" in text],
     }

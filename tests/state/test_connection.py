@@ -77,17 +77,20 @@ def test_what_goes_along_is_a_transaction_of_its_own(desk: Connection, connectio
         desk.keeps_prepared = keeps_prepared
         parameters = {**task, "id": new_task_id()}
         with pytest.raises(psycopg.Error) if not keeps_prepared else nullcontext():  # there the first has been told
-            desk.fetch("submit_one", parameters, then=("notify", {"channel": "", "payload": "refused"}))
+            desk.send("submit_one", parameters, then=("notify", {"channel": "", "payload": "refused"}))
+            desk.receive()
         assert get_task(parameters["id"]).status == "queued"
     desk.keeps_prepared = True
     connection.execute("LISTEN news")
+    desk.send("settle", {"outcomes": "no json"}, then=("notify", {"channel": "news", "payload": "all the same"}))
     with pytest.raises(psycopg.errors.InvalidTextRepresentation, match="json"):
-        desk.fetch("settle", {"outcomes": "no json"}, then=("notify", {"channel": "news", "payload": "all the same"}))
+        desk.receive()
     assert [each.payload for each in connection.notifies(timeout=5, stop_after=1)] == ["all the same"]
     assert desk.fetch("settle", {"outcomes": "[]"}) == []
     connection.execute("SELECT pg_terminate_backend(%s, 5000)", [desk.info.backend_pid])
     with pytest.raises(psycopg.OperationalError):
-        desk.fetch("settle", {"outcomes": "[]"}, then=("notify", {"channel": "news", "payload": "lost"}))
+        desk.send("settle", {"outcomes": "[]"}, then=("notify", {"channel": "news", "payload": "lost"}))
+        desk.receive()
     assert desk.closed
 
 

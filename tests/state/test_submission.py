@@ -9,6 +9,7 @@ import pytest
 from state import NewTask, catalog, get_events, get_task, submit, submit_many
 from state.catalog import STANDARD_POLICY, ActorSpec
 from state.ids import new_task_id
+from state.statements import statement
 from state.submission import _insert_one
 from tests.state.conftest import AnyPayload
 
@@ -88,13 +89,14 @@ def test_a_burst_that_no_statistics_know_of_slows_nobody(connection: psycopg.Con
     connection.execute("ALTER TABLE callboard.tasks SET (autovacuum_enabled = off)")
     submit_many([NewTask("quick", {}, tenant=f"tenant {number}") for number in range(20)])
     connection.execute("VACUUM ANALYZE callboard.tasks")
-    given = "%s, 'quick', 'one', 2::smallint, %s, NULL, '{}', 3, NULL, NULL, NULL, %s, '{}', NULL"
-    query = f"SELECT callboard.submit_one({given})"
+    task = {**NewTask("quick", {}).row(), "payload": "{}", "gates": gates, "gate_limits": "{}"}
+    query = statement("submit_one")
     for number in range(10):  # long enough for a plan that stays
-        connection.execute(query, [new_task_id(), f"before {number}", gates], prepare=True)
+        connection.execute(query, {**task, "id": new_task_id(), "tenant": f"before {number}"}, prepare=True)
     submit_many([NewTask("quick", {}, tenant="burst") for _ in range(5000)])
     for tenant in ("newcomer", "burst"):
-        shown = connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}", [new_task_id(), tenant, gates])
+        asked = {**task, "id": new_task_id(), "tenant": tenant}
+        shown = connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}", asked)
         row: Any = shown.fetchone()
         plan = row["QUERY PLAN"][0]["Plan"]
         assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 150, tenant

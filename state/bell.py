@@ -31,6 +31,9 @@ class Bell:
         self._thread: threading.Thread | None = None
 
     def ring(self, channel: str, hints: Iterable[str]) -> None:
+        hints = set(hints)
+        if hints <= self._hints[channel]:  # they are still to be sent, and that will be after this moment
+            return
         with self._rung:
             self._hints[channel].update(hints)
             if self._thread is None:

@@ -49,7 +49,7 @@ class ActorSpec:
 
     def validate(self, payload: Any) -> dict[str, Any]:
         """The payload as it will be stored; raises InvalidPayload with the field's name."""
-        if isinstance(payload, BaseModel):
+        if not isinstance(payload, dict) and isinstance(payload, BaseModel):
             payload = payload.model_dump(mode="json")
         try:
             request = self.request.model_validate(payload)

@@ -103,7 +103,9 @@ def _text(value: Value) -> bytes:
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, _NUMBERS):
-        return str(value).encode()
+        return b"%r" % value
+    if not value:
+        return b"{}"
     return ("{" + ",".join(map(_element, value)) + "}").encode()
 
 

@@ -17,7 +17,7 @@ from state.database import connection, fetch, fetch_one, pooled, retrying
 from state.errors import InvalidPayload
 from state.gates import Gate, target_gate, tenant_gate
 from state.ids import new_task_id
-from state.logs import log_transitions
+from state.logs import log_transitions, transition_lines, write_lines
 from state.tasks import Task, get_task
 
 _T = TypeVar("_T")
@@ -122,7 +122,7 @@ def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> 
 def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> Task:
     asked = {**row, "payload": to_json(row["payload"]).decode()}
     try:
-        answer, task = _insert("submit_one", asked, {row["queue"]}, conn, partial(Task.expected, row))
+        answer, (task, line) = _insert("submit_one", asked, {row["queue"]}, conn, partial(_expected, row))
     except psycopg.errors.UniqueViolation:  # only we know this id: a connection was lost after the commit
         if conn is not None:
             raise
@@ -132,8 +132,20 @@ def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) ->
     else:
         task = get_task(row["id"], conn=conn)
     if task.epoch == 0:  # otherwise that took so long that it is past its birth
-        log_transitions([{"id": task.task_id, "actor": task.actor, "epoch": 0, "status": task.status}], **_FROM_NOTHING)
+        write_lines(line if answer and task.status == "queued" else _birth_line(task))
     return task
+
+
+def _expected(row: dict[str, Any]) -> tuple[Task, str]:
+    """What nearly every submit comes to, and its line in the log."""
+    task = Task.expected(row)
+    return task, _birth_line(task)
+
+
+def _birth_line(task: Task) -> str:
+    return transition_lines(
+        [{"id": task.task_id, "actor": task.actor, "epoch": 0, "status": task.status}], **_FROM_NOTHING
+    )
 
 
 @retrying
@@ -183,7 +195,11 @@ def _insert_many(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any
 
 
 def _insert(
-    statement: str, asked: dict[str, Any], queues: set[str], conn: psycopg.Connection[Any] | None, meanwhile: Callable[[], _T]
+    statement: str,
+    asked: dict[str, Any],
+    queues: set[str],
+    conn: psycopg.Connection[Any] | None,
+    meanwhile: Callable[[], _T],
 ) -> tuple[list[dict[str, Any]], _T]:
     """What Postgres answers, and what was made while it worked."""
     if conn is not None:  # who commits must ring

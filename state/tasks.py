@@ -87,6 +87,7 @@ class Task(BaseModel):
             "task_id": asked["id"],
             "actor": asked["actor"],
             "queue": asked["queue"],
+            "status": "queued",
             "priority": asked["priority"],
             "payload": asked["payload"],
             "error_history": [],
@@ -99,15 +100,15 @@ class Task(BaseModel):
             "usage": {"tokens": 0, "cost": 0.0},
         })  # fmt: skip
 
-    def born(self, asked: Row, at: datetime) -> None:
-        due = at
+    def born(self, asked: Row, created_at: str) -> None:
+        due = at = datetime.fromisoformat(created_at)
         if asked["available_at"] is not None:
             due = datetime.fromisoformat(asked["available_at"])
         elif asked["delay_seconds"] is not None:
             due += timedelta(seconds=asked["delay_seconds"])
         status = "scheduled" if due > at else "queued"
         self.__dict__.update(status=status, available_at=due, created_at=at, updated_at=at)
-        self.progress["updated_at"] = at.isoformat()
+        self.progress["updated_at"] = created_at
 
     @classmethod
     def _of(cls, fields: dict[str, Any]) -> "Task":

@@ -88,8 +88,8 @@ def test_what_goes_along_is_a_transaction_of_its_own(desk: Connection, connectio
     assert [each.payload for each in connection.notifies(timeout=5, stop_after=1)] == ["all the same"]
     assert desk.fetch("settle", {"outcomes": "[]"}) == []
     connection.execute("SELECT pg_terminate_backend(%s, 5000)", [desk.info.backend_pid])
+    desk.send("settle", {"outcomes": "[]"}, then=("notify", {"channel": "news", "payload": "lost"}))
     with pytest.raises(psycopg.OperationalError):
-        desk.send("settle", {"outcomes": "[]"}, then=("notify", {"channel": "news", "payload": "lost"}))
         desk.receive()
     assert desk.closed
 

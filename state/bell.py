@@ -44,9 +44,10 @@ class Bell:
 
     def take_along(self, channel: str, hints: Iterable[str]) -> Notification | None:
         """What the caller is to send itself, now, with all that others have left; None when that is too soon."""
+        if time.monotonic() < self._quiet_until[channel]:  # mostly so, and then there is nothing to lock
+            return None
         with self._rung:
-            now = time.monotonic()
-            if self._sending or now < self._quiet_until[channel]:
+            if self._sending or time.monotonic() < self._quiet_until[channel]:
                 return None
             self._hints[channel].update(hints)
             return self._take(channel)

@@ -13,11 +13,12 @@ from psycopg.errors import error_from_result
 from psycopg.generators import execute
 from psycopg.rows import DictRow
 
-from state.statements import numbered, statement
+from state.statements import numbered, parameters_of, statement
 
 Row = dict[str, Any]
 Value = str | float | Sequence[str | int | None]
 Parameters = Mapping[str, Value | None]
+Shape = tuple[str, tuple[bool, ...]]  # of a call: the statement, and which of its parameters are given
 
 _NUMBERS = (int, float)
 _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
@@ -25,7 +26,6 @@ _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
 class Prepared(NamedTuple):
     name: bytes
-    parameters: tuple[str, ...]
     columns: tuple[str, ...]
 
 
@@ -34,7 +34,7 @@ class Connection(psycopg.Connection[DictRow]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._hot: dict[str, Prepared] = {}
+        self._hot: dict[Shape, Prepared] = {}
         self._loader = Transformer(self)
         self._awaited: list[Prepared] = []
         self._rows: list[Row] = []  # where nothing is kept prepared
@@ -47,19 +47,23 @@ class Connection(psycopg.Connection[DictRow]):
         """`receive` must follow; what is done before it, is done while Postgres works. Types of parameters must follow
         from the statement: nothing is said of them. `then` is a second statement, a transaction of its own, which
         Postgres goes on to without hearing from us in between. Nobody asks what came of it."""
-        calls = [(name, parameters), then] if then is not None else [(name, parameters)]
         if not self.keeps_prepared:
-            first, *_ = [self.execute(statement(each), given) for each, given in calls]
-            self._rows = first.fetchall()
-            return
-        self._awaited = [self._known(each) for each, _ in calls]
-        if then is not None:
-            self.pgconn.enter_pipeline_mode()
-        for known, (_, given) in zip(self._awaited, calls, strict=True):
-            values = map(given.__getitem__, known.parameters)
-            self.pgconn.send_query_prepared(known.name, [None if value is None else _text(value) for value in values])
+            self._rows = self.execute(statement(name), parameters).fetchall()
             if then is not None:
-                self.pgconn.pipeline_sync()
+                self.execute(statement(then[0]), then[1])
+            return
+        known, values = self._call(name, parameters)
+        if then is None:
+            self._awaited = [known]
+            self.pgconn.send_query_prepared(known.name, values)
+            return
+        next_known, next_values = self._call(*then)
+        self._awaited = [known, next_known]
+        self.pgconn.enter_pipeline_mode()
+        self.pgconn.send_query_prepared(known.name, values)
+        self.pgconn.pipeline_sync()
+        self.pgconn.send_query_prepared(next_known.name, next_values)
+        self.pgconn.pipeline_sync()
 
     def receive(self) -> list[Row]:
         if not self.keeps_prepared:
@@ -69,16 +73,23 @@ class Connection(psycopg.Connection[DictRow]):
         self._loader.set_pgresult(_checked(result))
         return self._loader.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row, strict=True)))
 
-    def _known(self, name: str) -> Prepared:
-        if name not in self._hot:
-            query, parameters = numbered(name)
-            self.pgconn.send_prepare(name.encode(), query)
-            _checked(*self._results())
-            self.pgconn.send_describe_prepared(name.encode())
-            [shape] = self._results()
-            columns = ((shape.fname(place) or b"").decode() for place in range(_checked(shape).nfields))
-            self._hot[name] = Prepared(name.encode(), parameters, tuple(columns))
-        return self._hot[name]
+    def _call(self, name: str, parameters: Parameters) -> tuple[Prepared, list[bytes]]:
+        """Prepared once for each set of parameters that are given: a few, as callers have their habits."""
+        values = [parameters[each] for each in parameters_of(name)]
+        shape = name, tuple([value is not None for value in values])
+        known = self._hot.get(shape) or self._prepare(shape)
+        return known, [_text(value) for value in values if value is not None]
+
+    def _prepare(self, shape: Shape) -> Prepared:
+        name, given = shape
+        label = f"{name} {len(self._hot)}".encode()  # a log line says it
+        self.pgconn.send_prepare(label, numbered(name, given))
+        _checked(*self._results())
+        self.pgconn.send_describe_prepared(label)
+        [described] = self._results()
+        columns = ((described.fname(place) or b"").decode() for place in range(_checked(described).nfields))
+        self._hot[shape] = known = Prepared(label, tuple(columns))
+        return known
 
     def _first_of_pipeline(self) -> pq.abc.PGresult:
         try:

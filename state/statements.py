@@ -1,7 +1,9 @@
 """Named SQL: `state/sql/<name>.sql` holds one statement, and its name is what a log line says."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import LiteralString
 
@@ -16,10 +18,15 @@ def statement(name: str) -> LiteralString:
 
 
 @cache
-def numbered(name: str) -> tuple[bytes, tuple[str, ...]]:
-    """The statement with $1, $2, … as Postgres itself knows parameters, and their names in that order."""
-    names = tuple(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement(name))))
+def parameters_of(name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement(name))))
+
+
+def numbered(name: str, given: Iterable[bool]) -> bytes:
+    """The statement with $1, $2, … as Postgres itself knows parameters, and NULL for those that are not given: what
+    depends on them alone then costs nothing when it is executed."""
     text: str = statement(name)
-    for number, each in enumerate(names, 1):
-        text = text.replace(f"%({each})s", f"${number}")
-    return text.replace("%%", "%").encode(), names
+    numbers = count(1)
+    for each, is_given in zip(parameters_of(name), given, strict=True):
+        text = text.replace(f"%({each})s", f"${next(numbers)}" if is_given else "NULL")
+    return text.replace("%%", "%").encode()

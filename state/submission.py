@@ -120,19 +120,21 @@ def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> 
 
 @retrying
 def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> Task:
-    asked = {**row, "payload": to_json(row["payload"]).decode()}
+    gates = {"gates": row["gates"] or None, "gate_limits": row["gate_limits"] or None}
+    asked = {**row, **gates, "payload": to_json(row["payload"]).decode()}
     try:
-        answer, (task, line) = _insert("submit_one", asked, {row["queue"]}, conn, partial(_expected, row))
+        [answer], (task, line) = _insert("submit_one", asked, {row["queue"]}, conn, partial(_expected, row))
     except psycopg.errors.UniqueViolation:  # only we know this id: a connection was lost after the commit
         if conn is not None:
             raise
-        answer = []
-    if answer:
-        task.born(row, answer[0]["created_at"])
+        answer = {"created_at": None}
+    born = answer["created_at"]
+    if born is not None:
+        task.born(row, born)
     else:
         task = get_task(row["id"], conn=conn)
     if task.epoch == 0:  # otherwise that took so long that it is past its birth
-        write_lines(line if answer and task.status == "queued" else _birth_line(task))
+        write_lines(line if born is not None and task.status == "queued" else _birth_line(task))
     return task
 
 

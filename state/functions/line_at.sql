@@ -1,5 +1,5 @@
 -- Where a line has formed at one of these gates, a new task joins it at once. NULL: it may try.
-CREATE OR REPLACE FUNCTION callboard.line_at(its_gates text[]) RETURNS text LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION callboard.line_at(its_gates text[]) RETURNS text LANGUAGE plpgsql STABLE STRICT
 SET enable_seqscan = off  -- whatever the statistics say
 AS $$
 BEGIN

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psycopg
+import psycopg.abc
 from psycopg import pq
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
@@ -27,6 +28,7 @@ _GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 class Prepared(NamedTuple):
     name: bytes
     columns: tuple[str, ...]
+    loader: psycopg.abc.Transformer  # knows their types
 
 
 class Connection(psycopg.Connection[DictRow]):
@@ -35,7 +37,6 @@ class Connection(psycopg.Connection[DictRow]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._hot: dict[Shape, Prepared] = {}
-        self._loader = Transformer(self)
         self._awaited: list[Prepared] = []
         self._rows: list[Row] = []  # where nothing is kept prepared
 
@@ -68,10 +69,10 @@ class Connection(psycopg.Connection[DictRow]):
     def receive(self) -> list[Row]:
         if not self.keeps_prepared:
             return self._rows
-        columns = self._awaited[0].columns
+        _, columns, loader = self._awaited[0]
         result = self._results()[0] if len(self._awaited) == 1 else self._first_of_pipeline()
-        self._loader.set_pgresult(_checked(result))
-        return self._loader.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row, strict=True)))
+        loader.set_pgresult(_checked(result), set_loaders=False)
+        return loader.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row, strict=True)))
 
     def _call(self, name: str, parameters: Parameters) -> tuple[Prepared, list[bytes]]:
         """Prepared once for each set of parameters that are given: a few, as callers have their habits."""
@@ -88,7 +89,9 @@ class Connection(psycopg.Connection[DictRow]):
         self.pgconn.send_describe_prepared(label)
         [described] = self._results()
         columns = ((described.fname(place) or b"").decode() for place in range(_checked(described).nfields))
-        self._hot[shape] = known = Prepared(label, tuple(columns))
+        loader = Transformer(self)
+        loader.set_pgresult(described)
+        self._hot[shape] = known = Prepared(label, tuple(columns), loader)
         return known
 
     def _first_of_pipeline(self) -> pq.abc.PGresult:

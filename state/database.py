@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -92,9 +92,10 @@ class Database:
     def take(self) -> Connection:
         """For single statements. The pool hands out the connection that has rested longest, and so goes round all that
         a busy moment has opened; the one that was used last has its plans and pages at hand."""
-        with suppress(IndexError):
+        try:
             return self._warm.pop()
-        return self.pool().getconn()
+        except IndexError:
+            return self.pool().getconn()
 
     def give_back(self, connection: Connection) -> None:
         if self._pool is None:  # closed meanwhile

@@ -10,7 +10,7 @@ from tests.bench.contender import ClaimTimer, Contender
 
 @dataclass(frozen=True)
 class Sizes:
-    single: int = 500
+    single: int = 2_000
     batch: int = 5_000
     drain: int = 10_000
     latency: int = 100

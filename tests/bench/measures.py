@@ -10,7 +10,7 @@ from tests.bench.contender import ClaimTimer, Contender
 
 @dataclass(frozen=True)
 class Sizes:
-    single: int = 2_000
+    single: int = 1_000
     batch: int = 5_000
     drain: int = 10_000
     latency: int = 100
@@ -133,7 +133,7 @@ def catalog(sizes: Sizes) -> list[Measurement]:
     p99 = Metric("start_p99", "(c) idle start, p99", "ms", bars={"dramatiq-pg": 1.0})
     memory = Metric("memory", f"(e) worker, {sizes.memory:,} queued", "MB", limit=80.0)
     return [
-        Measurement(("a", "submit"), (single,), partial(_submit, sizes=sizes), turns=3),
+        Measurement(("a", "submit"), (single,), partial(_submit, sizes=sizes), turns=5),
         Measurement(("a", "batch"), (batch,), partial(_batch, sizes=sizes), turns=3),
         Measurement(("b", "drain"), (drain,), partial(_drain, sizes=sizes)),
         Measurement(("c", "latency"), (p50, p99), partial(_latency, sizes=sizes), turns=2),

@@ -77,6 +77,10 @@ class Task(BaseModel):
         known["task_id"] = row["id"]
         known["retry_count"] = max(row["attempt"] - 1, 0)
         known["usage"] = {"tokens": row["tokens"], "cost": float(row["cost"])}
+        if row["progress"] is None:
+            has_begun = row["status"] == "running" or row["status"] in FINISHED
+            attempts_used = max(row["attempt"] - has_begun, 0)
+            known["progress"] = {**_starting_progress(attempts_used), "updated_at": row["updated_at"].isoformat()}
         return cls._of({name: known[name] for name in cls.model_fields})
 
     @classmethod
@@ -91,7 +95,7 @@ class Task(BaseModel):
             "priority": asked["priority"],
             "payload": asked["payload"],
             "error_history": [],
-            "progress": {"percent": 0, "message": "Queued", "elapsed_ms": 0},
+            "progress": _starting_progress(0),
             "max_attempts": asked["max_attempts"],
             "tenant": asked["tenant"],
             "target": asked["target"],
@@ -124,6 +128,12 @@ class Task(BaseModel):
     @property
     def finished(self) -> bool:
         return self.status in FINISHED
+
+
+def _starting_progress(attempts_used: int) -> dict[str, Any]:
+    """What a task shows before its code has said anything in this attempt."""
+    message = f"Retrying (attempt {attempts_used + 1})" if attempts_used else "Queued"
+    return {"percent": 0, "message": message, "elapsed_ms": 0}
 
 
 @retrying

@@ -34,7 +34,7 @@ BEGIN
             expires_at = CASE WHEN m.status = 'dead' THEN callboard.now() + make_interval(secs => t.max_age)
                               ELSE t.expires_at END,
             finished_at = NULL,
-            progress = callboard.starting_progress(t.attempt),
+            progress = NULL,
             woken_for = NULL,
             bounces = 0,
             last_event = t.last_event + CASE WHEN edited IS NULL THEN 1 ELSE 2 END,

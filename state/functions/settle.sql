@@ -55,8 +55,7 @@ BEGIN
                 WHEN m.next = 'completed' THEN jsonb_build_object(
                     'percent', 100, 'message', 'Completed', 'updated_at', callboard.now(), 'elapsed_ms',
                     floor(extract(epoch FROM callboard.now() - t.started_at) * 1000)::bigint)
-                WHEN m.next = 'queued' THEN callboard.starting_progress(t.attempt - 1)
-                WHEN m.next = 'scheduled' THEN callboard.starting_progress(t.attempt)
+                WHEN m.next IN ('queued', 'scheduled') THEN NULL
                 ELSE t.progress END,
             worker_id = NULL,
             cancel_requested = NULL,

@@ -20,7 +20,7 @@ WITH input AS MATERIALIZED (
     SELECT f.queue, f.priority, f.tenant, callboard.entry_rank(f.queue, 'primary', f.priority, f.tenant) AS rank
     FROM input f WHERE f.follower = 0
 ), born AS (
-    INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, target, payload, progress, max_attempts,
+    INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, target, payload, max_attempts,
                                  available_at, expires_at, max_age, gates, gate_limits, dedup_key, waiting_gate, waiting_reason,
                                  created_at, updated_at)
     SELECT i.id, i.actor, i.queue,
@@ -30,7 +30,7 @@ WITH input AS MATERIALIZED (
                 ELSE ((SELECT f.rank FROM firsts f
                        WHERE f.queue = i.queue AND f.priority = i.priority AND f.tenant IS NOT DISTINCT FROM i.tenant) / 2
                       + i.follower) * 2 + 1 END,
-           i.tenant, i.target, i.payload, (SELECT callboard.starting_progress(0)), i.max_attempts, i.due,
+           i.tenant, i.target, i.payload, i.max_attempts, i.due,
            i.due + make_interval(secs => i.max_age_seconds), i.max_age_seconds, i.gates, i.gate_limits, i.dedup_key, i.line,
            CASE WHEN i.line IS NOT NULL THEN 'others stand in line before it' END, callboard.now(), callboard.now()
     FROM input i

@@ -2,13 +2,13 @@
 -- time. Answers when it was inserted, as JSON has it; NULL when there is more to know than the caller does: it stands in
 -- a line. A repetition after a lost connection violates the primary key, which costs less than ON CONFLICT each time.
 WITH born AS (
-    INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, target, payload, progress, max_attempts,
+    INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, target, payload, max_attempts,
                                  available_at, expires_at, max_age, gates, gate_limits, dedup_key, waiting_gate, waiting_reason,
                                  created_at, updated_at)
     SELECT %(id)s, %(actor)s, %(queue)s,
            CASE WHEN i.due > callboard.now() THEN 'scheduled' WHEN i.line IS NOT NULL THEN 'waiting' ELSE 'queued' END,
            %(priority)s::smallint, callboard.entry_rank(%(queue)s, 'primary', %(priority)s::smallint, %(tenant)s), %(tenant)s,
-           %(target)s, %(payload)s::jsonb, callboard.starting_progress(0), %(max_attempts)s::integer, i.due,
+           %(target)s, %(payload)s::jsonb, %(max_attempts)s::integer, i.due,
            i.due + make_interval(secs => %(max_age_seconds)s), %(max_age_seconds)s, coalesce(%(gates)s::text[], '{}'),
            coalesce(%(gate_limits)s::integer[], '{}'), %(dedup_key)s, i.line,
            CASE WHEN i.line IS NOT NULL THEN 'others stand in line before it' END, callboard.now(), callboard.now()

@@ -30,7 +30,7 @@ WITH over AS MATERIALIZED (
                             THEN 'Exceeded max retries after worker failures' ELSE 'The worker stopped responding' END,
             'details', jsonb_build_object('worker_id', mine.worker_id), 'traceback', NULL),
         finished_at = CASE WHEN mine.next IN ('canceled', 'dead') THEN callboard.now() END,
-        progress = callboard.starting_progress(t.attempt),
+        progress = NULL,
         worker_id = NULL,
         cancel_requested = NULL,
         last_event = t.last_event + 1,

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -40,6 +41,35 @@ def test_a_task_from_submit_to_completion(desk: Connection, take: Take) -> None:
         (3, "running", "completed"),
     ]
     assert [(a["epoch"], a["outcome"]) for a in get_attempts(task_id)] == [(1, "completed")]
+
+
+def test_what_a_task_shows_before_its_code_has_said_anything(desk: Connection, take: Take, clock: Clock) -> None:
+    task_id = submit("quick", {}).task_id
+
+    def shown() -> tuple[Any, Any]:
+        task = get_task(task_id)
+        assert task.created_at <= datetime.fromisoformat(task.progress["updated_at"]) <= task.updated_at
+        return task.progress["percent"], task.progress["message"]
+
+    assert shown() == (0, "Queued")
+    [claimed] = take()
+    assert shown() == (0, "Queued")
+    said = {"percent": 40, "message": "Almost half", "elapsed_ms": 9}
+    claims.report(desk, [Report(task_id, claimed.epoch, progress=said)])
+    assert shown() == (40, "Almost half")
+    error = {"type": "NetworkTimeout", "category": "transient", "message": "", "details": {}, "traceback": None}
+    claims.settle(desk, [Settlement(task_id, claimed.epoch, "failed", error=error, retry_seconds=5)])
+    assert shown() == (0, "Retrying (attempt 2)")
+    clock.advance(6)
+    sweep()
+    [claimed] = take()
+    assert shown() == (0, "Retrying (attempt 2)")
+    claims.settle(desk, [Settlement(task_id, claimed.epoch, "released")])
+    assert shown() == (0, "Retrying (attempt 2)")
+    [claimed] = take()
+    claims.settle(desk, [Settlement(task_id, claimed.epoch, "failed", error=error)])
+    assert get_task(task_id).status == "dead"
+    assert shown() == (0, "Retrying (attempt 2)")
 
 
 def test_order_is_priority_then_age_over_all_queues(take: Take) -> None:

@@ -24,8 +24,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "earlier": {"available_at": PAST},
 }
 # The order is the queue's own affair; times are those of the submit.
-EXCEPT = ("id", "rank", "created_at", "updated_at", "available_at", "expires_at", "progress")
-LIKE = "SELECT *, available_at - created_at AS due, expires_at - available_at AS age, progress - 'updated_at' AS shown"
+EXCEPT = ("id", "rank", "created_at", "updated_at", "available_at", "expires_at")
+LIKE = "SELECT *, available_at - created_at AS due, expires_at - available_at AS age"
 
 
 def _row(connection: psycopg.Connection, task_id: str) -> dict[str, Any]:

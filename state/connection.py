@@ -3,7 +3,8 @@
 psycopg's cursors take longer to adapt and to load than Postgres needs for a submit. These few statements are prepared
 once and get their parameters as text; sending and waiting are psycopg's own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import psycopg
@@ -60,11 +61,12 @@ class Connection(psycopg.Connection[DictRow]):
             return
         next_known, next_values = self._call(*then)
         self._awaited = [known, next_known]
-        self.pgconn.enter_pipeline_mode()
-        self.pgconn.send_query_prepared(known.name, values)
-        self.pgconn.pipeline_sync()
-        self.pgconn.send_query_prepared(next_known.name, next_values)
-        self.pgconn.pipeline_sync()
+        with self._closing_in_doubt():
+            self.pgconn.enter_pipeline_mode()
+            self.pgconn.send_query_prepared(known.name, values)
+            self.pgconn.pipeline_sync()
+            self.pgconn.send_query_prepared(next_known.name, next_values)
+            self.pgconn.pipeline_sync()
 
     def receive(self) -> list[Row]:
         if not self.keeps_prepared:
@@ -95,13 +97,19 @@ class Connection(psycopg.Connection[DictRow]):
         return known
 
     def _first_of_pipeline(self) -> pq.abc.PGresult:
-        try:
+        with self._closing_in_doubt():
             (first, *_), *_ = [self._results() for _ in range(2 * len(self._awaited))]  # a sync follows each
             self.pgconn.exit_pipeline_mode()
-        except BaseException:
-            self.close()  # who knows what is still on its way
-            raise
         return first
+
+    @contextmanager
+    def _closing_in_doubt(self) -> Iterator[None]:
+        """Whatever happens in the middle of a pipeline: who knows what is still on its way?"""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def _results(self) -> list[pq.abc.PGresult]:
         return self.wait(execute(self.pgconn))

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import to_json
 
 MAX_DEPTH = 64
 
@@ -29,7 +29,7 @@ def _looks_safe(value: Any) -> bool:
     """Most data shows by its text that nothing can be wrong with it, several times faster than a search does."""
     try:
         text = to_json(value, inf_nan_mode="constants")
-    except PydanticSerializationError:
+    except ValueError:
         return False
     containers = text.count(b"{") + text.count(b"[")
     return containers <= MAX_DEPTH and b"\\u0000" not in text and b"NaN" not in text and b"Infinity" not in text

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from psycopg.adapt import Transformer
 
 from state import NewTask, get_task, submit
-from state.connection import Connection, _text
+from state.connection import Connection, Parameters, _text
 from state.database import close_database, pooled
 from state.ids import new_task_id
 from tests.support.eventually import eventually
@@ -114,6 +114,20 @@ def test_an_interrupted_wait_leaves_no_connection_in_doubt(
             desk.fetch("submit_one", {**NewTask("quick", {}).row(), "payload": "{}"})
         interrupting.join()
     assert desk.fetch("settle", {"outcomes": "[]"}) == []
+
+
+@pytest.mark.parametrize("then", [None, ("notify", {"channel": "news", "payload": "x"})], ids=["alone", "with another"])
+def test_who_is_interrupted_before_the_answer_leaves_it_to_nobody(then: tuple[str, Parameters] | None) -> None:
+    """A task's code may be stopped anywhere, and it may be submitting."""
+    parameters = {**NewTask("quick", {}).row(), "payload": "{}", "gates": None, "gate_limits": None}
+    with pooled() as own:
+        own.send("submit_one", parameters)
+        own.receive()
+    with pytest.raises(InterruptedError), pooled() as own:  # noqa: PT012
+        own.send("submit_one", {**parameters, "id": new_task_id()}, then=then)
+        raise InterruptedError
+    assert own.closed
+    assert get_task(submit("quick", {}).task_id).status == "queued"
 
 
 def test_a_lost_connection_says_so(desk: Connection, connection: psycopg.Connection) -> None:

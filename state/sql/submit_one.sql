@@ -9,14 +9,14 @@ WITH born AS (
            CASE WHEN i.due > callboard.now() THEN 'scheduled' WHEN i.line IS NOT NULL THEN 'waiting' ELSE 'queued' END,
            %(priority)s::smallint, callboard.entry_rank(%(queue)s, 'primary', %(priority)s::smallint, %(tenant)s), %(tenant)s,
            %(target)s, %(payload)s::jsonb, %(max_attempts)s::integer, i.due,
-           i.due + make_interval(secs => %(max_age_seconds)s), %(max_age_seconds)s, coalesce(%(gates)s::text[], '{}'),
+           i.due + make_interval(secs => %(max_age_seconds)s::double precision), %(max_age_seconds)s, coalesce(%(gates)s::text[], '{}'),
            coalesce(%(gate_limits)s::integer[], '{}'), %(dedup_key)s, i.line,
            CASE WHEN i.line IS NOT NULL THEN 'others stand in line before it' END, callboard.now(), callboard.now()
     FROM (
         SELECT d.due, CASE WHEN d.due <= callboard.now() THEN callboard.line_at(%(gates)s::text[]) END AS line
         FROM (
             SELECT coalesce(%(available_at)s::timestamptz,
-                            callboard.now() + make_interval(secs => coalesce(%(delay_seconds)s, 0))) AS due
+                            callboard.now() + make_interval(secs => coalesce(%(delay_seconds)s::double precision, 0))) AS due
         ) AS d
         OFFSET 0  -- once, not wherever it is spoken of
     ) AS i

@@ -18,7 +18,7 @@ FUTURE = datetime.now(UTC) + timedelta(hours=1)
 OPTIONS: dict[str, dict[str, Any]] = {
     "nothing": {},
     "everything": {"priority": 0, "max_attempts": 7, "tenant": "acme", "target": "page/7", "max_age_seconds": 60.5},
-    "delay": {"delay_seconds": 90, "max_age_seconds": 10},
+    "delay": {"delay_seconds": 90.5, "max_age_seconds": 10},
     "no delay": {"delay_seconds": 0},
     "later": {"available_at": FUTURE, "tenant": "acme"},
     "earlier": {"available_at": PAST},

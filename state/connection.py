@@ -5,6 +5,7 @@ once and get their parameters as text; sending and waiting are psycopg's own."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import psycopg
@@ -126,9 +127,12 @@ def _text(value: Value) -> bytes:
         return value.encode()
     if isinstance(value, _NUMBERS):
         return b"%r" % value
-    if not value:
-        return b"{}"
-    return ("{" + ",".join(map(_element, value)) + "}").encode()
+    return _array(tuple(value))
+
+
+@lru_cache(maxsize=1000)  # queues and gates, the same again and again
+def _array(values: tuple[str | int | None, ...]) -> bytes:
+    return ("{" + ",".join(map(_element, values)) + "}").encode()
 
 
 def _element(value: str | int | None) -> str:

@@ -1,6 +1,6 @@
 """Hears the hints: one thread and one direct connection for a process, whatever the number of listeners behind it."""
 
-import selectors
+import select
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -54,16 +54,16 @@ class Listener:
 
     def _listen(self, connection: Connection) -> None:
         connection.add_notify_handler(lambda notification: self._notified(notification.payload))
-        with selectors.DefaultSelector() as selector:
-            selector.register(connection, selectors.EVENT_READ)
-            selector.register(self._nudged, selectors.EVENT_READ)
-            while not self._stopping.is_set():
-                if not selector.select(_CHECK_SECONDS):
-                    connection.execute(statement("alive"))  # a dead peer does not say so
-                # psycopg's own generator of notifications takes longer to wake up than the task to be claimed.
-                connection.pgconn.consume_input()
-                while (notification := connection.pgconn.notifies()) is not None:
-                    self._notified(notification.extra.decode())
+        sockets = select.poll()
+        sockets.register(connection, select.POLLIN)
+        sockets.register(self._nudged, select.POLLIN)
+        while not self._stopping.is_set():
+            if not sockets.poll(_CHECK_SECONDS * 1000):
+                connection.execute(statement("alive"))  # a dead peer does not say so
+            # psycopg's own generator of notifications takes longer to wake up than the task to be claimed.
+            connection.pgconn.consume_input()
+            while (notification := connection.pgconn.notifies()) is not None:
+                self._notified(notification.extra.decode())
 
     def _notified(self, payload: str) -> None:
         self._heard(payload.split(","))

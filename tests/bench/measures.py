@@ -136,7 +136,7 @@ def catalog(sizes: Sizes) -> list[Measurement]:
         Measurement(("a", "submit"), (single,), partial(_submit, sizes=sizes), turns=5),
         Measurement(("a", "batch"), (batch,), partial(_batch, sizes=sizes), turns=3),
         Measurement(("b", "drain"), (drain,), partial(_drain, sizes=sizes)),
-        Measurement(("c", "latency"), (p50, p99), partial(_latency, sizes=sizes), turns=2),
+        Measurement(("c", "latency"), (p50, p99), partial(_latency, sizes=sizes), turns=4),
         *claim_measurements(sizes),
         Measurement(("e", "memory"), (memory,), partial(_memory, sizes=sizes)),
     ]

@@ -6,6 +6,7 @@ once and get their parameters as text; sending and waiting are psycopg's own."""
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import count
 from typing import Any, NamedTuple
 
 import psycopg
@@ -39,6 +40,7 @@ class Connection(psycopg.Connection[DictRow]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._hot: dict[Shape, Prepared] = {}
+        self._labels = count(1)
         self._awaited: list[Prepared] = []
         self._rows: list[Row] = []  # where nothing is kept prepared
 
@@ -86,7 +88,8 @@ class Connection(psycopg.Connection[DictRow]):
 
     def _prepare(self, shape: Shape) -> Prepared:
         name, given = shape
-        label = f"{name} {len(self._hot)}".encode()  # a log line says it
+        # A log line says it. Never the same twice: who is interrupted here leaves a statement behind that nobody knows.
+        label = f"{name} {next(self._labels)}".encode()
         self.pgconn.send_prepare(label, numbered(name, given))
         _checked(*self._results())
         self.pgconn.send_describe_prepared(label)

@@ -127,6 +127,7 @@ def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) ->
     except psycopg.errors.UniqueViolation:  # only we know this id: a connection was lost after the commit
         if conn is not None:
             raise
+        ring_work([row["queue"]])  # its hint may be lost as well
         answer = {"created_at": None}
     born = answer["created_at"]
     if born is not None:

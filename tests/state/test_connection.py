@@ -4,6 +4,7 @@ import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from typing import Any
 
 import psycopg
 import pytest
@@ -128,6 +129,22 @@ def test_who_is_interrupted_before_the_answer_leaves_it_to_nobody(then: tuple[st
         raise InterruptedError
     assert own.closed
     assert get_task(submit("quick", {}).task_id).status == "queued"
+
+
+def test_who_is_interrupted_while_preparing_spoils_it_for_nobody(
+    desk: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = desk.wait
+
+    def interrupted(answers: Any) -> Any:
+        heard(answers)
+        raise InterruptedError
+
+    monkeypatch.setattr(desk, "wait", interrupted)
+    with pytest.raises(InterruptedError):
+        desk.fetch("settle", {"outcomes": "[]"})  # Postgres has prepared it, and we do not know
+    monkeypatch.undo()
+    assert desk.fetch("settle", {"outcomes": "[]"}) == []
 
 
 def test_a_lost_connection_says_so(desk: Connection, connection: psycopg.Connection) -> None:

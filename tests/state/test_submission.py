@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from state import NewTask, catalog, get_events, get_task, submit, submit_many
+from state.bell import flush_bell
 from state.catalog import STANDARD_POLICY, ActorSpec
 from state.ids import new_task_id
 from state.statements import statement
@@ -77,8 +78,12 @@ def test_the_answer_is_what_a_read_would_say(options: dict[str, Any]) -> None:
 
 def test_a_repetition_after_a_lost_connection_adds_nothing(connection: psycopg.Connection) -> None:
     row = {**NewTask("quick", {"x": 1}).row(), "id": new_task_id()}
-    first, second = _insert_one(row, conn=None), _insert_one(row, conn=None)
+    first = _insert_one(row, conn=None)
+    flush_bell()
+    connection.execute("LISTEN callboard_work")
+    second = _insert_one(row, conn=None)
     assert first.model_dump(exclude={"progress"}) == second.model_dump(exclude={"progress"})
+    assert [each.payload for each in connection.notifies(timeout=10, stop_after=1)] == ["one"]  # the first may be lost
     count: Any = connection.execute("SELECT count(*) AS n FROM callboard.events").fetchone()
     assert count["n"] == 1
 

@@ -1,6 +1,9 @@
 """The desk: the one thread of a worker process that writes what its tasks report and how they ended, in batches, and
 claims the next ones. Nothing else in the process claims or settles, so what a task said always stands in its history
-before its end."""
+before its end.
+
+It listens on the connection that it claims with: whoever hears of work, claims it, and no other thread or backend must
+wake up in between."""
 
 import random
 import threading
@@ -16,12 +19,13 @@ from broker.failures import describe
 from broker.interrupts import LeaseGone
 from broker.storable import ResultNotJson
 from state import catalog, claims
-from state.bell import ring_tasks, ring_work
+from state.bell import WORK, ring_tasks, ring_work
 from state.claims import ClaimRequest, Report, Settlement
 from state.connection import Connection, Row
 from state.database import RETRYABLE, get_database
 from state.errors import UnknownActor
 from state.gates import heed_retry_after
+from state.listener import Ear, Heard, Nudge
 from state.logs import log, log_transitions
 from state.settings import get_settings
 from state.statements import statement
@@ -43,7 +47,9 @@ class Demand(NamedTuple):
 
 
 class Desk:
-    def __init__(self, worker: str, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None]) -> None:
+    def __init__(
+        self, worker: str, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None], heard: Heard
+    ) -> None:
         self.worker = worker
         self.executions: dict[str, Execution] = {}
         self.durations = Durations()
@@ -53,9 +59,12 @@ class Desk:
         self._queues = queues
         self._threads = threads
         self._deliver = deliver
+        self._heard = heard
         self._claim_number = 0
         self._settlements: list[Settlement] = []
-        self._changed = threading.Condition()
+        self._changing = threading.Lock()
+        self._nudge = Nudge()
+        self._asleep = False
         self._hinted = True
         self._noted = False
         self._next_poll = 0.0
@@ -64,6 +73,7 @@ class Desk:
         self._stopping = False
         self._busy = False
         self._connection: Connection | None = None
+        self._ear: Ear | None = None
         self._doubtful = False  # a connection was lost while settlements were on their way
         self._thread = threading.Thread(target=self._run, name="desk", daemon=True)
 
@@ -74,55 +84,59 @@ class Desk:
 
     def hint(self) -> None:
         """There may be something to claim."""
-        with self._changed:
+        with self._changing:
             self._hinted = True
-            self._changed.notify()
+            self._wake_up()
 
     def note(self) -> None:
         """An execution has something to report."""
-        with self._changed:
+        with self._changing:
             self._noted = True
-            self._changed.notify()
+            self._wake_up()
 
     def post(self, settlement: Settlement) -> None:
-        with self._changed:
+        with self._changing:
             self._settlements.append(settlement)
-            self._changed.notify()
+            self._wake_up()
 
     def stop_claiming(self) -> None:
-        with self._changed:
+        with self._changing:
             self._claiming = False
 
     def drain(self, timeout: float) -> bool:
         """Waits until every posted end is written."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
-            with self._changed:
+            with self._changing:
                 if not self._settlements and not self._busy:
                     return True
             time.sleep(0.01)
         return False
 
     def stop(self) -> None:
-        with self._changed:
+        with self._changing:
             self._claiming = False
             self._stopping = True
-            self._changed.notify()
+            self._wake_up()
         self._thread.join(timeout=10)
+
+    def _wake_up(self) -> None:
+        if self._asleep:
+            self._nudge.give()
 
     # The desk's own thread.
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(self._something_to_do, timeout=self._patience())
-                if self._stopping and not self._settlements:
-                    break
-                settlements, self._settlements = self._settlements, []
-                self._noted = False
-                self._busy = True
+        while not (self._stopping and not self._settlements):
+            settlements: list[Settlement] = []
             try:
-                self._cycle(settlements)
+                connection, ear = self._connected()
+                self._wait(ear)
+                with self._changing:
+                    settlements, self._settlements = self._settlements, []
+                    self._noted = False
+                    self._busy = True
+                self._cycle(connection, settlements)
             except RETRYABLE as failure:
                 self._lost_connection(settlements, failure)
             except Exception:
@@ -133,6 +147,18 @@ class Desk:
         if self._connection is not None:
             self._connection.close()
 
+    def _wait(self, ear: Ear) -> None:
+        with self._changing:
+            if self._something_to_do():
+                return
+            self._asleep = True
+        ear.wait(self._patience())
+        self._asleep = False
+
+    def _hear(self, hints: Sequence[str]) -> None:
+        self._asleep = False  # and needs no nudge
+        self._heard(hints)
+
     def _something_to_do(self) -> bool:
         return bool(self._settlements) or self._noted or self._stopping or (self._hinted and self._can_claim())
 
@@ -142,8 +168,7 @@ class Desk:
             return EVENT_GAP
         return max(self._next_poll - time.monotonic(), 0.001) if self._demand() else get_settings().poll_seconds
 
-    def _cycle(self, settlements: list[Settlement]) -> None:
-        connection = self._connected()
+    def _cycle(self, connection: Connection, settlements: list[Settlement]) -> None:
         ending = {settlement.id for settlement in settlements}
         self._write_reports(connection, ending)
         if settlements:
@@ -151,15 +176,16 @@ class Desk:
         self._claim(connection)
         self._wake(connection)
 
-    def _connected(self) -> Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = get_database().connect("desk")
-        return self._connection
+    def _connected(self) -> tuple[Connection, Ear]:
+        if self._connection is None or self._ear is None or self._connection.closed:
+            self._connection = get_database().connect("desk", direct=True)
+            self._ear = Ear(self._connection, WORK, self._hear, self._nudge)
+        return self._connection, self._ear
 
     def _lost_connection(self, settlements: list[Settlement], failure: Exception | None) -> None:
         """Nothing is lost: the ends are written when the database is back, unless somebody else has written them."""
         log.warning("desk: cannot write, trying again", worker=self.worker, error=str(failure).strip())
-        with self._changed:
+        with self._changing:
             self._settlements = settlements + self._settlements
             self._doubtful = True
             self._hinted = True
@@ -286,7 +312,7 @@ class Desk:
 
     def _claim(self, connection: Connection) -> None:
         now = time.monotonic()
-        with self._changed:
+        with self._changing:
             demand = self._demand()
             if not demand or not (self._hinted or now >= self._next_poll):
                 return

@@ -11,6 +11,7 @@ _MOST = 160  # tasks claimed ahead, however short
 class Durations:
     def __init__(self) -> None:
         self._averages: dict[str, tuple[int, float]] = {}
+        self._short: dict[str, float] | None = None  # reckoned when somebody asks
         self._changed: set[str] = set()
         self._lock = threading.Lock()
 
@@ -18,6 +19,7 @@ class Durations:
         with self._lock:
             count, average = self._averages.get(actor, (0, seconds))
             self._changed.add(actor)
+            self._short = None
             self._averages[actor] = (count + 1, average + (seconds - average) * 0.1)
 
     def news(self) -> dict[str, float]:
@@ -28,11 +30,13 @@ class Durations:
 
     def short_actors(self) -> dict[str, float]:
         with self._lock:
-            return {
-                actor: average
-                for actor, (count, average) in self._averages.items()
-                if count >= _SAMPLES and average < _SHORT
-            }
+            if self._short is None:
+                self._short = {
+                    actor: average
+                    for actor, (count, average) in self._averages.items()
+                    if count >= _SAMPLES and average < _SHORT
+                }
+            return self._short
 
     @staticmethod
     def ahead(short: dict[str, float], threads: int) -> int:

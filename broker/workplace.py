@@ -1,4 +1,4 @@
-"""All that a worker process runs beside its tasks: the desk, the pulse, the watch, the sweeper and the listener."""
+"""All that a worker process runs beside its tasks: the desk, the pulse, the watch and the sweeper."""
 
 import os
 import threading
@@ -15,10 +15,9 @@ from broker.replacement import prepare_replacement, replace_process
 from broker.sweeper import Sweeper
 from broker.watch import PATIENCE, Watch
 from state import workers
-from state.bell import CONTROL, EVERYTHING, WORK, flush_bell
+from state.bell import CONTROL, EVERYTHING, flush_bell
 from state.database import RETRYABLE, close_database
 from state.errors import NotReady
-from state.listener import Listener
 from state.logs import log
 from state.schema import require_current_schema
 from state.settings import get_settings
@@ -31,13 +30,12 @@ class Workplace:
     def __init__(self, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None]) -> None:
         prepare_replacement()
         self.identity = Identity.of_this_process()
-        self.desk = Desk(self.identity.id, queues, threads, deliver)
+        self.desk = Desk(self.identity.id, queues, threads, deliver, self._heard)
         self._queues = queues
         self._threads = threads
         self._pulse = Pulse(self.identity, self.desk)
         self._watch = Watch(self.desk, self._pulse, self.replace)
         self._sweeper = Sweeper(self.identity, self.desk, queues)
-        self._listener = Listener(WORK, self._heard)
         self.on_open: list[Callable[[], None]] = []  # done once the database answers, before the first claim
         self._opened = False
         self._closing = threading.Event()
@@ -66,7 +64,7 @@ class Workplace:
         with self._moving:
             if self._closing.is_set():
                 return
-            for part in (self._listener, self._pulse, self._watch, self._sweeper, self.desk):
+            for part in (self._pulse, self._watch, self._sweeper, self.desk):
                 part.start()
             self._opened = True
         log.info("worker ready", worker=self.identity.id, queues=list(self._queues), threads=self._threads)
@@ -106,7 +104,7 @@ class Workplace:
             self._closing.set()
         if self._opened:
             self.desk.drain(timeout=10)
-            for part in (self.desk, self._sweeper, self._watch, self._pulse, self._listener):
+            for part in (self.desk, self._sweeper, self._watch, self._pulse):
                 part.stop()
             self._say_goodbye()
         close_database()

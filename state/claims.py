@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from state import jsonsafe
 from state.connection import Connection, Parameters, Row
-from state.database import fetch, fetch_one, get_database, retrying
+from state.database import fetch_often, fetch_one, get_database, retrying
 from state.errors import LeaseLost
 from state.masking import mask_data
 from state.settings import get_settings
@@ -164,10 +164,10 @@ def was_settled(worker: str, settlement: Settlement) -> bool:
 
 def pulse(connection: Connection, worker: str) -> list[HeldLease]:
     """Renews the worker's leases and lists them, with what has been asked of their tasks."""
-    parameters = {"worker": worker, "lease_seconds": get_settings().lease_seconds}
-    return [HeldLease(**row) for row in connection.execute(statement("pulse"), parameters)]
+    parameters: Parameters = {"worker": worker, "lease_seconds": get_settings().lease_seconds}
+    return [HeldLease(**row) for row in connection.fetch("pulse", parameters)]
 
 
 def retry_depth(queues: Sequence[str], limit: int) -> int:
-    rows = fetch("retry_depth", {"queues": list(queues), "limit": limit})
+    rows = fetch_often("retry_depth", {"queues": list(queues), "limit": limit})
     return int(rows[0]["depth"])

@@ -14,7 +14,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from state.connection import Connection, Row
+from state.connection import Connection, Parameters, Row
 from state.embedded import EmbeddedPostgres
 from state.errors import NotReady
 from state.settings import get_settings
@@ -185,6 +185,12 @@ class pooled:  # noqa: N801  (used like a function; a generator would take twice
 
     def __exit__(self, *_: object) -> None:
         self._database.give_back(self._taken)
+
+
+def fetch_often(name: str, parameters: Parameters) -> list[Row]:
+    """The short way (see state/connection.py), for what every worker asks again and again."""
+    with pooled() as own:
+        return own.fetch(name, parameters)
 
 
 def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:

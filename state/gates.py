@@ -7,7 +7,7 @@ from typing import Any
 
 from state.bell import ring_tasks, ring_work
 from state.connection import Row
-from state.database import connection, fetch, fetch_one, retrying
+from state.database import connection, fetch, fetch_often, fetch_one, retrying
 from state.errors import GateNotFound, InvalidPayload
 from state.statements import statement
 
@@ -56,7 +56,7 @@ def wake(keys: Iterable[str]) -> None:
 @retrying
 def sweep_lines() -> list[Row]:
     """Repairs wake-ups that were lost, and opens gates whose time has come."""
-    woken = fetch("sweep_lines", {})
+    woken = fetch_often("sweep_lines", {})
     _announce(woken)
     return woken
 

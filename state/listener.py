@@ -1,9 +1,10 @@
-"""Hears the hints: one thread and one direct connection for a process, whatever the number of listeners behind it."""
+"""Hears the hints: one direct connection for a process, whatever the number of listeners behind it."""
 
+import os
 import select
-import socket
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import psycopg
 from psycopg import sql
@@ -17,12 +18,67 @@ from state.statements import statement
 _CHECK_SECONDS = 2.0
 _RECONNECT_SECONDS = 1.0
 
+Heard = Callable[[Sequence[str]], None]
+
+
+class Nudge:
+    """Ends somebody's wait for a connection."""
+
+    def __init__(self) -> None:
+        self._end, self._start = os.pipe()
+        os.set_blocking(self._end, False)
+        os.set_blocking(self._start, False)
+
+    def fileno(self) -> int:
+        return self._end
+
+    def give(self) -> None:
+        with suppress(BlockingIOError):  # it is full of nudges
+            os.write(self._start, b"!")
+
+    def take(self) -> None:
+        with suppress(BlockingIOError):
+            os.read(self._end, 4096)
+
+    def close(self) -> None:
+        os.close(self._start)
+        os.close(self._end)
+
+
+class Ear:
+    """A connection that listens. Calls `heard(hints)` for each notification, and `heard([EVERYTHING])` when it begins:
+    what was sent before is lost, so everything must be looked at again. The connection may be used for more: what
+    arrives beside an answer is heard as well."""
+
+    def __init__(self, connection: Connection, channel: str, heard: Heard, nudge: Nudge) -> None:
+        self._server = connection.pgconn
+        self._heard = heard
+        self._nudge = nudge
+        self._sockets = select.poll()
+        self._sockets.register(connection, select.POLLIN)
+        self._sockets.register(nudge, select.POLLIN)
+        connection.add_notify_handler(lambda notification: heard(notification.payload.split(",")))
+        connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)), prepare=False)
+        heard([EVERYTHING])
+
+    def wait(self, seconds: float) -> bool:
+        """Until something is heard or somebody nudges; False when the time has passed."""
+        ready = self._sockets.poll(seconds * 1000)
+        for socket, _ in ready:
+            if socket == self._nudge.fileno():
+                self._nudge.take()
+            else:
+                self._server.consume_input()
+        # psycopg's own generator of notifications takes longer to wake up than the task to be claimed.
+        while (notification := self._server.notifies()) is not None:
+            self._heard(notification.extra.decode().split(","))
+        return bool(ready)
+
 
 class Listener:
-    """Calls `heard(hints)` for each notification, and `heard([EVERYTHING])` after each (re)connection: what was sent
-    meanwhile is lost, so everything must be looked at again."""
+    """A thread and a connection that do nothing else."""
 
-    def __init__(self, channel: str, heard: Callable[[Sequence[str]], None]) -> None:
+    def __init__(self, channel: str, heard: Heard) -> None:
         self._channel = channel
         self._heard = heard
         self._stopping = threading.Event()
@@ -30,40 +86,25 @@ class Listener:
         self._thread = threading.Thread(target=self._run, name=f"listener:{channel}", daemon=True)
 
     def start(self) -> None:
-        self._nudge, self._nudged = socket.socketpair()  # so that a stop need not sit out a wait
+        self._nudge = Nudge()  # so that a stop need not sit out a wait
         self._thread.start()
 
     def stop(self) -> None:
         self._stopping.set()
-        self._nudge.close()
+        self._nudge.give()
         self._thread.join(timeout=_CHECK_SECONDS + 1)
-        self._nudged.close()
+        self._nudge.close()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
                 with get_database().connect("listener", direct=True) as connection:
-                    connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)), prepare=False)
+                    ear = Ear(connection, self._channel, self._heard, self._nudge)
                     self.connected.set()
-                    self._heard([EVERYTHING])
-                    self._listen(connection)
+                    while not self._stopping.is_set():
+                        if not ear.wait(_CHECK_SECONDS):
+                            connection.execute(statement("alive"))  # a dead peer does not say so
             except psycopg.Error as lost:
                 log.warning("listener lost its connection", channel=self._channel, error=str(lost).strip())
             self.connected.clear()
             self._stopping.wait(_RECONNECT_SECONDS)
-
-    def _listen(self, connection: Connection) -> None:
-        connection.add_notify_handler(lambda notification: self._notified(notification.payload))
-        sockets = select.poll()
-        sockets.register(connection, select.POLLIN)
-        sockets.register(self._nudged, select.POLLIN)
-        while not self._stopping.is_set():
-            if not sockets.poll(_CHECK_SECONDS * 1000):
-                connection.execute(statement("alive"))  # a dead peer does not say so
-            # psycopg's own generator of notifications takes longer to wake up than the task to be claimed.
-            connection.pgconn.consume_input()
-            while (notification := connection.pgconn.notifies()) is not None:
-                self._notified(notification.extra.decode())
-
-    def _notified(self, payload: str) -> None:
-        self._heard(payload.split(","))

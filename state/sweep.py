@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from state.bell import ring_tasks, ring_work
 from state.connection import Row
-from state.database import connection, fetch, retrying
+from state.database import connection, fetch_often, retrying
 from state.gates import wake
 from state.logs import log_transitions
 from state.statements import statement
@@ -31,9 +31,9 @@ class Swept:
 def sweep(dead_workers: Sequence[str] = ()) -> Swept:
     """One bounded statement for each kind, each its own transaction."""
     swept = Swept(
-        lost=fetch("sweep_lost", {"limit": BATCH, "dead_workers": list(dead_workers)}),
-        expired=fetch("sweep_expired", {"limit": BATCH}),
-        due=fetch("sweep_due", {"limit": BATCH}),
+        lost=fetch_often("sweep_lost", {"limit": BATCH, "dead_workers": list(dead_workers)}),
+        expired=fetch_often("sweep_expired", {"limit": BATCH}),
+        due=fetch_often("sweep_due", {"limit": BATCH}),
     )
     moved = [*swept.lost, *swept.expired, *swept.due]
     if moved:

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from state.connection import Row
-from state.database import fetch, get_database, retrying
+from state.database import fetch, fetch_often, get_database, retrying
 from state.statements import statement
 
 
@@ -71,7 +71,7 @@ def stopped(ids: Sequence[str]) -> None:
 def dead_neighbors(identity: Identity) -> list[str]:
     """Workers of this machine whose process is certainly gone: recovery need not wait for their leases."""
     place = {"host": identity.host, "boot_id": identity.boot_id, "pid_namespace": identity.pid_namespace}
-    others = [row for row in fetch("worker_neighbors", place) if row["id"] != identity.id]
+    others = [row for row in fetch_often("worker_neighbors", place) if row["id"] != identity.id]
     # One that had our own pid was replaced by us.
     return [row["id"] for row in others if row["pid"] == identity.pid or not _lives(row["pid"], row["process_started"])]
 

@@ -184,7 +184,7 @@ class Desk:
 
     def _lost_connection(self, settlements: list[Settlement], failure: Exception | None) -> None:
         """Nothing is lost: the ends are written when the database is back, unless somebody else has written them."""
-        log.warning("desk: cannot write, trying again", worker=self.worker, error=str(failure).strip())
+        log.warning("desk: no answer from the database, trying again", worker=self.worker, error=str(failure).strip())
         with self._changing:
             self._settlements = settlements + self._settlements
             self._doubtful = True

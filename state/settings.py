@@ -16,7 +16,7 @@ class Settings(BaseSettings):
     database_url: str | None = Field(None, description="Postgres 15+; unset: the embedded server. May be a PgBouncer.")
     direct_url: str | None = Field(
         None,
-        description="Postgres without a pooler, for LISTEN and migrations; unset: CALLBOARD_DATABASE_URL.",
+        description="Postgres without a pooler, for LISTEN and claims (one connection a process) and migrations.",
     )
     data_dir: Path = Field(Path(".callboard"), description="Embedded database, contents, workspaces.")
     contents_url: str | None = Field(

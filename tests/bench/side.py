@@ -78,6 +78,7 @@ class Side:
         self._start_workers()
         self.drive("burst", 20)
         self._wait_stamps(20)
+        os.sync()  # what the disk still owes for setting up, and for the contender before
         time.sleep(IDLE)
         self.drive("spaced", count)
         self._wait_stamps(20 + 5 + count)

@@ -41,43 +41,38 @@ class Connection(psycopg.Connection[DictRow]):
         super().__init__(*args, **kwargs)
         self._hot: dict[Shape, Prepared] = {}
         self._labels = count(1)
-        self._awaited: list[Prepared] = []
-        self._rows: list[Row] = []  # where nothing is kept prepared
 
-    def fetch(self, name: str, parameters: Parameters) -> list[Row]:
-        self.send(name, parameters)
-        return self.receive()
-
-    def send(self, name: str, parameters: Parameters, *, then: tuple[str, Parameters] | None = None) -> None:
-        """`receive` must follow; what is done before it, is done while Postgres works. Types of parameters must follow
-        from the statement: nothing is said of them. `then` is a second statement, a transaction of its own, which
-        Postgres goes on to without hearing from us in between. Nobody asks what came of it."""
+    def fetch(self, name: str, parameters: Parameters, *, then: tuple[str, Parameters] | None = None) -> list[Row]:
+        """Types of parameters must follow from the statement: nothing is said of them. `then` is a second statement, a
+        transaction of its own, which Postgres goes on to without hearing from us in between. Nobody asks what came of
+        it."""
         if not self.keeps_prepared:
-            self._rows = self.execute(statement(name), parameters).fetchall()
+            rows = self.execute(statement(name), parameters).fetchall()
             if then is not None:
                 self.execute(statement(then[0]), then[1])
-            return
+            return rows
         known, values = self._call(name, parameters)
         if then is None:
-            self._awaited = [known]
             self.pgconn.send_query_prepared(known.name, values)
-            return
-        next_known, next_values = self._call(*then)
-        self._awaited = [known, next_known]
+            result = self._results()[0]
+        else:
+            result = self._first_of_two(known, values, *self._call(*then))
+        known.loader.set_pgresult(_checked(result), set_loaders=False)
+        columns = known.columns
+        return known.loader.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row, strict=True)))
+
+    def _first_of_two(
+        self, known: Prepared, values: list[bytes], next_known: Prepared, next_values: list[bytes]
+    ) -> pq.abc.PGresult:
         with self._closing_in_doubt():
             self.pgconn.enter_pipeline_mode()
             self.pgconn.send_query_prepared(known.name, values)
             self.pgconn.pipeline_sync()
             self.pgconn.send_query_prepared(next_known.name, next_values)
             self.pgconn.pipeline_sync()
-
-    def receive(self) -> list[Row]:
-        if not self.keeps_prepared:
-            return self._rows
-        _, columns, loader = self._awaited[0]
-        result = self._results()[0] if len(self._awaited) == 1 else self._first_of_pipeline()
-        loader.set_pgresult(_checked(result), set_loaders=False)
-        return loader.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row, strict=True)))
+            (first, *_), *_ = [self._results() for _ in range(4)]  # a sync follows each
+            self.pgconn.exit_pipeline_mode()
+        return first
 
     def _call(self, name: str, parameters: Parameters) -> tuple[Prepared, list[bytes]]:
         """Prepared once for each set of parameters that are given: a few, as callers have their habits."""
@@ -99,12 +94,6 @@ class Connection(psycopg.Connection[DictRow]):
         loader.set_pgresult(described)
         self._hot[shape] = known = Prepared(label, tuple(columns), loader)
         return known
-
-    def _first_of_pipeline(self) -> pq.abc.PGresult:
-        with self._closing_in_doubt():
-            (first, *_), *_ = [self._results() for _ in range(2 * len(self._awaited))]  # a sync follows each
-            self.pgconn.exit_pipeline_mode()
-        return first
 
     @contextmanager
     def _closing_in_doubt(self) -> Iterator[None]:

@@ -86,29 +86,19 @@ _tells_transitions = False
 
 
 def log_transitions(rows: list[dict[str, Any]], **common: str | None) -> None:
-    write_lines(transition_lines(rows, **common))
-
-
-def transition_lines(rows: list[dict[str, Any]], **common: str | None) -> str:
     """As `log.info` would write them. There are thousands of these lines, so they are put together by hand, from
-    values that need no masking (what the application has bound does)."""
+    values that need no masking (what the application has bound does), and written at once: behind stderr is a pipe."""
     if not _tells_transitions or not rows:
-        return ""
+        return
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
     now = f"{_second(seconds)}.{nanoseconds // 1000:06}Z"
     bound = structlog.contextvars.get_contextvars()
     more = f", {_encode(mask_data(bound))[1:-1]}" if bound else ""
-    return "".join([
+    _stderr.write("".join([
         f'{{"task_id": "{row["id"]}", "actor": {_quote(row["actor"])}, "epoch": {row["epoch"]}, '
         f'"to": "{row["status"]}", "from": {_quote(common.get("from", row.get("before", "running")))}, '
         f'"worker": {_quote(common.get("worker", row.get("worker_id")))}, "event": "transition", "level": "info", '
         f'"timestamp": "{now}"{more}}}\n'
         for row in rows
-    ])  # fmt: skip
-
-
-def write_lines(lines: str) -> None:
-    """In one write: behind stderr is a pipe."""
-    if lines:
-        _stderr.write(lines)
-        _stderr.flush()
+    ]))  # fmt: skip
+    _stderr.flush()

@@ -1,11 +1,10 @@
 """Submit: a task is accepted when this commits, and from then on it ends."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import psycopg
 from pydantic_core import to_json
@@ -17,10 +16,8 @@ from state.database import connection, fetch, fetch_one, pooled, retrying
 from state.errors import InvalidPayload
 from state.gates import Gate, target_gate, tenant_gate
 from state.ids import new_task_id
-from state.logs import log_transitions, transition_lines, write_lines
+from state.logs import log_transitions
 from state.tasks import Task, get_task
-
-_T = TypeVar("_T")
 
 CHUNK = 1000
 _FROM_NOTHING = {"from": None}
@@ -123,32 +120,17 @@ def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) ->
     gates = {"gates": row["gates"] or None, "gate_limits": row["gate_limits"] or None}
     asked = {**row, **gates, "payload": to_json(row["payload"]).decode()}
     try:
-        [answer], (task, line) = _insert("submit_one", asked, {row["queue"]}, conn, partial(_expected, row))
+        [answer] = _insert("submit_one", asked, {row["queue"]}, conn)
     except psycopg.errors.UniqueViolation:  # only we know this id: a connection was lost after the commit
         if conn is not None:
             raise
         ring_work([row["queue"]])  # its hint may be lost as well
         answer = {"created_at": None}
     born = answer["created_at"]
-    if born is not None:
-        task.born(row, born)
-    else:
-        task = get_task(row["id"], conn=conn)
+    task = get_task(row["id"], conn=conn) if born is None else Task.born(row, born)
     if task.epoch == 0:  # otherwise that took so long that it is past its birth
-        write_lines(line if born is not None and task.status == "queued" else _birth_line(task))
+        log_transitions([{"id": task.task_id, "actor": task.actor, "epoch": 0, "status": task.status}], **_FROM_NOTHING)
     return task
-
-
-def _expected(row: dict[str, Any]) -> tuple[Task, str]:
-    """What nearly every submit comes to, and its line in the log."""
-    task = Task.expected(row)
-    return task, _birth_line(task)
-
-
-def _birth_line(task: Task) -> str:
-    return transition_lines(
-        [{"id": task.task_id, "actor": task.actor, "epoch": 0, "status": task.status}], **_FROM_NOTHING
-    )
 
 
 @retrying
@@ -193,28 +175,21 @@ def _chunks(rows: Sequence[dict[str, Any]]) -> list[Sequence[dict[str, Any]]]:
 def _insert_many(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | None) -> None:
     _count_before(rows)
     asked = {"tasks": to_json([{name: v for name, v in row.items() if v is not None} for row in rows]).decode()}
-    inserted, _ = _insert("submit", asked, {row["queue"] for row in rows}, conn, lambda: None)
+    inserted = _insert("submit", asked, {row["queue"] for row in rows}, conn)
     log_transitions(inserted, **_FROM_NOTHING)
 
 
 def _insert(
-    statement: str,
-    asked: dict[str, Any],
-    queues: set[str],
-    conn: psycopg.Connection[Any] | None,
-    meanwhile: Callable[[], _T],
-) -> tuple[list[dict[str, Any]], _T]:
-    """What Postgres answers, and what was made while it worked."""
+    statement: str, asked: dict[str, Any], queues: set[str], conn: psycopg.Connection[Any] | None
+) -> list[dict[str, Any]]:
     if conn is not None:  # who commits must ring
-        return fetch(statement, asked, conn), meanwhile()
+        return fetch(statement, asked, conn)
     wake_up = work_notification(queues)
     with pooled() as own:
-        own.send(statement, asked, then=("notify", wake_up) if wake_up else None)
-        made = meanwhile()
-        inserted = own.receive()
+        inserted = own.fetch(statement, asked, then=("notify", wake_up) if wake_up else None)
     if wake_up is None:
         ring_work(queues)
-    return inserted, made
+    return inserted
 
 
 def _count_before(rows: Sequence[dict[str, Any]]) -> None:

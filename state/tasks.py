@@ -84,35 +84,33 @@ class Task(BaseModel):
         return cls._of({name: known[name] for name in cls.model_fields})
 
     @classmethod
-    def expected(cls, asked: Row) -> "Task":
-        """What submit is about to insert, without reading it back; `born` adds what only the database can say."""
+    def born(cls, asked: Row, created_at: str) -> "Task":
+        """What submit has inserted, without reading it back."""
+        due = at = datetime.fromisoformat(created_at)
+        if asked["available_at"] is not None:
+            due = datetime.fromisoformat(asked["available_at"])
+        elif asked["delay_seconds"] is not None:
+            due += timedelta(seconds=asked["delay_seconds"])
         return cls._of({
             **_NEVER_RAN,
             "task_id": asked["id"],
             "actor": asked["actor"],
             "queue": asked["queue"],
-            "status": "queued",
+            "status": "scheduled" if due > at else "queued",
             "priority": asked["priority"],
             "payload": asked["payload"],
             "error_history": [],
-            "progress": _starting_progress(0),
+            "progress": {**_starting_progress(0), "updated_at": created_at},
             "max_attempts": asked["max_attempts"],
+            "available_at": due,
+            "created_at": at,
+            "updated_at": at,
             "tenant": asked["tenant"],
             "target": asked["target"],
             "dedup_key": asked["dedup_key"],
             "gates": asked["gates"],
             "usage": {"tokens": 0, "cost": 0.0},
         })  # fmt: skip
-
-    def born(self, asked: Row, created_at: str) -> None:
-        due = at = datetime.fromisoformat(created_at)
-        if asked["available_at"] is not None:
-            due = datetime.fromisoformat(asked["available_at"])
-        elif asked["delay_seconds"] is not None:
-            due += timedelta(seconds=asked["delay_seconds"])
-        status = "scheduled" if due > at else "queued"
-        self.__dict__.update(status=status, available_at=due, created_at=at, updated_at=at)
-        self.progress["updated_at"] = created_at
 
     @classmethod
     def _of(cls, fields: dict[str, Any]) -> "Task":

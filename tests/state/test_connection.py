@@ -78,20 +78,17 @@ def test_what_goes_along_is_a_transaction_of_its_own(desk: Connection, connectio
         desk.keeps_prepared = keeps_prepared
         parameters = {**task, "id": new_task_id()}
         with pytest.raises(psycopg.Error) if not keeps_prepared else nullcontext():  # there the first has been told
-            desk.send("submit_one", parameters, then=("notify", {"channel": "", "payload": "refused"}))
-            desk.receive()
+            desk.fetch("submit_one", parameters, then=("notify", {"channel": "", "payload": "refused"}))
         assert get_task(parameters["id"]).status == "queued"
     desk.keeps_prepared = True
     connection.execute("LISTEN news")
-    desk.send("settle", {"outcomes": "no json"}, then=("notify", {"channel": "news", "payload": "all the same"}))
     with pytest.raises(psycopg.errors.InvalidTextRepresentation, match="json"):
-        desk.receive()
+        desk.fetch("settle", {"outcomes": "no json"}, then=("notify", {"channel": "news", "payload": "all the same"}))
     assert [each.payload for each in connection.notifies(timeout=5, stop_after=1)] == ["all the same"]
     assert desk.fetch("settle", {"outcomes": "[]"}) == []
     connection.execute("SELECT pg_terminate_backend(%s, 5000)", [desk.info.backend_pid])
-    desk.send("settle", {"outcomes": "[]"}, then=("notify", {"channel": "news", "payload": "lost"}))
     with pytest.raises(psycopg.OperationalError):
-        desk.receive()
+        desk.fetch("settle", {"outcomes": "[]"}, then=("notify", {"channel": "news", "payload": "lost"}))
     assert desk.closed
 
 
@@ -118,15 +115,20 @@ def test_an_interrupted_wait_leaves_no_connection_in_doubt(
 
 
 @pytest.mark.parametrize("then", [None, ("notify", {"channel": "news", "payload": "x"})], ids=["alone", "with another"])
-def test_who_is_interrupted_before_the_answer_leaves_it_to_nobody(then: tuple[str, Parameters] | None) -> None:
+def test_who_is_interrupted_before_the_answer_leaves_it_to_nobody(
+    monkeypatch: pytest.MonkeyPatch, then: tuple[str, Parameters] | None
+) -> None:
     """A task's code may be stopped anywhere, and it may be submitting."""
     parameters = {**NewTask("quick", {}).row(), "payload": "{}", "gates": None, "gate_limits": None}
-    with pooled() as own:
-        own.send("submit_one", parameters)
-        own.receive()
-    with pytest.raises(InterruptedError), pooled() as own:  # noqa: PT012
-        own.send("submit_one", {**parameters, "id": new_task_id()}, then=then)
+
+    def interrupted(answers: Any) -> Any:
         raise InterruptedError
+
+    with pooled() as own:
+        own.fetch("submit_one", parameters, then=then)
+    with pytest.raises(InterruptedError), pooled() as own, monkeypatch.context() as patched:  # noqa: PT012
+        patched.setattr(own, "wait", interrupted)
+        own.fetch("submit_one", {**parameters, "id": new_task_id()}, then=then)
     assert own.closed
     assert get_task(submit("quick", {}).task_id).status == "queued"
 

@@ -5,6 +5,7 @@ on its way back to its pool. So it never strikes in our own code: whatever the c
 interrupt that arrives meanwhile is raised when it is left."""
 
 import asyncio
+import gc
 import sys
 import threading
 from types import FrameType, TracebackType
@@ -109,8 +110,20 @@ class Running:
                 stack = self._coroutine.get_stack(limit=1)
                 frame: FrameType | None = stack[0] if stack else None
             else:
-                frame = sys._current_frames().get(self._thread) if self._thread is not None else None
+                frame = _frame_of(self._thread) if self._thread is not None else None
         return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}" if frame else "unknown"
+
+
+def _frame_of(thread: int) -> FrameType | None:
+    """Without the garbage collector: before Python 3.11.9, one that runs in the middle of _current_frames can stop the
+    whole process for ever (CPython's issue 106883)."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames().get(thread)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class Shelter:

@@ -33,10 +33,13 @@ RETRYABLE = (
 )
 _TRIES = 6
 
+# A peer that is gone without a word is given up after about ten seconds, whether we wait for it or it has not even
+# acknowledged what we said (there the kernel would try for a quarter of an hour).
 _KEEPALIVES: dict[str, Any] = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
     "connect_timeout": 5,
 }
 

@@ -139,7 +139,7 @@ def test_cancel_stops_running_code(worker: Start, tmp_path: Path) -> None:
         out = tmp_path / f"{actor}.txt"
         task_id = submit(actor, {"seconds": 60, "file": str(out)}).task_id
         started(out)
-        assert cancel(task_id).status == "running"
+        assert cancel(task_id).status in ("running", "canceled")  # the worker may be quicker than the answer
         assert ended(task_id).status == "canceled"
         assert "end" not in out.read_text()
         stages = [event.data["stage"] for event in get_events(task_id) if event.kind == "control"]

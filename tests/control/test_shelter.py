@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import subprocess
+import sys
 import threading
 import time
 
@@ -10,6 +12,7 @@ import pytest
 from broker.interrupts import CancelRequested, Interrupt, ShuttingDown, Stopped, caused_by
 from broker.running import Running
 from tests.support.eventually import eventually
+from tests.support.workers import ROOT
 
 ROUNDS = 300
 
@@ -133,3 +136,30 @@ def test_what_came_of_an_interrupt() -> None:
         clumsy()
     assert caused_by(raised.value, Stopped)
     assert not caused_by(RuntimeError("on its own"), Stopped)
+
+
+ASKS_WHERE = """
+import gc, threading
+from broker.running import Running
+
+running = Running()
+running.begin()
+for _ in range(20):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+for allocations in range(60):  # until the collector strikes, on its way to a thread-local in a knot
+    gc.disable()
+    knot = [threading.local()]
+    knot[0].value = 1
+    knot.append(knot)
+    del knot
+    gc.set_threshold(gc.get_count()[0] + allocations)
+    gc.enable()
+    print(running.where())
+"""
+
+
+def test_asking_where_the_code_is_never_stops_the_process() -> None:
+    """CPython before 3.11.9 waits for itself when the garbage collector comes in between."""
+    asked = subprocess.run([sys.executable, "-c", ASKS_WHERE], cwd=ROOT, capture_output=True, text=True, timeout=30)
+    assert asked.returncode == 0, asked.stderr
+    assert asked.stdout.count("in _frame_of") == 60

@@ -28,7 +28,7 @@ def test_pause_keeps_the_checkpoint_and_resume_goes_on_from_it(worker: Start, tm
     out = tmp_path / "out.txt"
     task_id = submit("pages", {"file": str(out), "value": 8, "seconds": 0.1}).task_id
     said(out, "page 2")
-    assert state.pause(task_id).status == "running"
+    assert state.pause(task_id).status in ("running", "paused")  # the worker may be quicker than the answer
     paused = reached(task_id, "paused")
     assert stages(task_id) == ["requested", "seen", "stopped"]
     assert get_attempts(task_id)[0]["outcome"] == "paused"

@@ -9,41 +9,25 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
-import psycopg
-
+from broker.demand import NO_DEMAND, Demand
 from broker.durations import Durations
 from broker.execution import EVENT_GAP, Execution
 from broker.failures import describe
 from broker.interrupts import LeaseGone
-from broker.storable import ResultNotJson
+from broker.ledger import Ledger
 from state import catalog, claims
 from state.bell import WORK, ring_tasks, ring_work
-from state.claims import ClaimRequest, Report, Settlement
-from state.connection import Connection, Row
+from state.claims import ClaimRequest, Settlement
+from state.connection import Connection
 from state.database import RETRYABLE, get_database
 from state.errors import UnknownActor
-from state.gates import heed_retry_after
 from state.listener import Ear, Heard, Nudge
 from state.logs import log, log_transitions
 from state.settings import get_settings
 from state.statements import statement
 
 _RETRY_SECONDS = 0.5
-# What one row can do to a whole batch. Trying again would not help.
-UNSTORABLE = (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, TypeError, ValueError)
-
-
-class Demand(NamedTuple):
-    """How many tasks a process can start now, and how many short ones it may hold besides."""
-
-    free: int
-    ahead: int
-    short_actors: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return self.free + self.ahead > 0
 
 
 class Desk:
@@ -74,7 +58,7 @@ class Desk:
         self._busy = False
         self._connection: Connection | None = None
         self._ear: Ear | None = None
-        self._doubtful = False  # a connection was lost while settlements were on their way
+        self._ledger = Ledger(worker, self.executions, self.lose)
         self._thread = threading.Thread(target=self._run, name="desk", daemon=True)
 
     # Other threads.
@@ -170,9 +154,9 @@ class Desk:
 
     def _cycle(self, connection: Connection, settlements: list[Settlement]) -> None:
         ending = {settlement.id for settlement in settlements}
-        self._write_reports(connection, ending)
+        self._ledger.write_reports(connection, ending)
         if settlements:
-            self._write_ends(connection, settlements)
+            self._freed |= self._ledger.write_ends(connection, settlements)
         self._claim(connection)
         self._wake(connection)
 
@@ -187,89 +171,12 @@ class Desk:
         log.warning("desk: no answer from the database, trying again", worker=self.worker, error=str(failure).strip())
         with self._changing:
             self._settlements = settlements + self._settlements
-            self._doubtful = True
-            self._hinted = True
+            self._hinted = self._noted = True
+        self._ledger.doubt()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
         time.sleep(_RETRY_SECONDS)
-
-    def _write_reports(self, connection: Connection, ending: set[str]) -> None:
-        now = time.monotonic()
-        taken: list[tuple[Execution, Report]] = []
-        for execution in list(self.executions.values()):
-            is_ending = execution.claimed.id in ending
-            if not execution.lost and (is_ending or not execution.settled):
-                report = execution.take_report(now, final=is_ending)
-                if report is not None:
-                    taken.append((execution, report))
-        if not taken:
-            return
-        reports = [report for _, report in taken]
-        try:
-            owned = claims.report(connection, reports)
-        except UNSTORABLE:
-            owned = self._report_singly(connection, reports)
-        except RETRYABLE:
-            for execution, report in taken:
-                execution.put_back(report)
-            raise
-        for execution, report in taken:
-            execution.written()
-            if (report.id, report.epoch) not in owned:
-                self.lose(execution)
-        ring_tasks(each.id for each in reports)
-
-    def _report_singly(self, connection: Connection, reports: list[Report]) -> set[tuple[str, int]]:
-        """One bad line must not take the others with it."""
-        owned: set[tuple[str, int]] = set()
-        for each in reports:
-            try:
-                owned |= claims.report(connection, [each])
-            except UNSTORABLE as refused:
-                log.error("a report was refused", task_id=each.id, error=str(refused))
-                owned.add((each.id, each.epoch))
-        return owned
-
-    def _write_ends(self, connection: Connection, settlements: list[Settlement]) -> None:
-        for each in settlements:
-            if each.retry_after:  # first: it is true whatever becomes of us, and of our lease
-                heed_retry_after(each.id, each.retry_after)
-        try:
-            rows = claims.settle(connection, settlements)
-        except UNSTORABLE:
-            rows = self._settle_singly(connection, settlements)
-        self._account(connection, settlements, rows)
-
-    def _settle_singly(self, connection: Connection, settlements: list[Settlement]) -> list[Row]:
-        """One bad row must not take the others with it: it ends dead, with the reason."""
-        rows: list[Row] = []
-        for each in settlements:
-            try:
-                rows += claims.settle(connection, [each])
-            except UNSTORABLE as refused:
-                error = describe(ResultNotJson(f"The result cannot be stored: {refused}"))
-                rows += claims.settle(connection, [Settlement(each.id, each.epoch, "failed", error=error)])
-        return rows
-
-    def _account(self, connection: Connection, settlements: list[Settlement], rows: list[Row]) -> None:
-        written = {(row["id"], row["epoch"]) for row in rows}
-        missing = [each for each in settlements if (each.id, each.epoch) not in written]
-        if missing:
-            before = claims.settled_before(connection, self.worker, missing) if self._doubtful else set()
-            for each in missing:
-                if (each.id, each.epoch) not in before and each.id in self.executions:
-                    log.warning("lease lost", task_id=each.id, epoch=each.epoch, worker=self.worker)
-        self._doubtful = False
-        for each in settlements:
-            execution = self.executions.get(each.id)
-            if execution is not None and execution.claimed.epoch == each.epoch:
-                self.executions.pop(each.id, None)
-        self._freed.update(gate for row in rows for gate in row["gates"])
-        log_transitions(rows, worker=self.worker)
-        ring_tasks(row["id"] for row in rows)
-        if any(row["status"] == "queued" for row in rows):
-            ring_work({row["queue"] for row in rows if row["status"] == "queued"})
 
     def lose(self, execution: Execution) -> None:
         """The task is somebody else's: stop its code and write nothing more for it."""
@@ -296,19 +203,9 @@ class Desk:
         return idle or bool(self._demand())
 
     def _demand(self) -> Demand:
-        """How many tasks to ask for. Beyond the free threads only short ones, and only as many as the threads that
-        run nothing long can be expected to get to within about 50 ms; not one by one, but a good part at a time."""
         if not self._claiming:
-            return Demand(0, 0, ())
-        short = self.durations.short_actors()
-        occupied = [execution for execution in list(self.executions.values()) if not execution.finished]
-        long = sum(execution.claimed.actor not in short for execution in occupied) + self.other_busy
-        free = max(self._threads - len(occupied) - self.other_busy, 0)
-        allowed = self.durations.ahead(short, self._threads - long)
-        ahead = max(allowed - max(len(occupied) + self.other_busy - self._threads, 0), 0)
-        if ahead < allowed // 4 and free == 0:
-            ahead = 0
-        return Demand(free, ahead, tuple(short))
+            return NO_DEMAND
+        return Demand.of(list(self.executions.values()), self.other_busy, self._threads, self.durations)
 
     def _claim(self, connection: Connection) -> None:
         now = time.monotonic()

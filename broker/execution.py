@@ -32,7 +32,7 @@ class Execution:
         self.running = Running()
         self.flushed = threading.Condition()
         self._tokens = claimed.tokens
-        self._report = Report(claimed.id, claimed.epoch)
+        self._report = Report(claimed.id, claimed.epoch, 1)
         self._in_flight = False  # a report is on its way into the database
         self._urgent = False  # somebody waits until all is written
         self._next_progress = 0.0
@@ -108,36 +108,20 @@ class Execution:
             events_due = bool(report.events) and (final or now >= self._next_event)
             if not progress_due and not events_due and not (final and (report.tokens or report.cost)):
                 return None
-            taken = Report(report.id, report.epoch, tokens=report.tokens, cost=report.cost, events=report.events)
-            kept = report.progress
-            if progress_due and report.progress is not None:
-                taken.progress, kept = report.progress, None
-                taken.events = [*report.events, {"kind": "progress", "data": report.progress}]
+            self._report = Report(report.id, report.epoch, report.number + 1)
+            if progress_due:
+                report.events.append({"kind": "progress", "data": report.progress})
                 self._next_progress = now + PROGRESS_GAP
-            self._report = Report(report.id, report.epoch, progress=kept)
+            else:
+                self._report.progress, report.progress = report.progress, None
             self._next_event = now + EVENT_GAP
             self._in_flight = True
-            return taken
+            return report
 
     def written(self) -> None:
         with self.flushed:
             self._in_flight = False
             self.flushed.notify_all()
-
-    def put_back(self, unwritten: Report) -> None:
-        """It could not be written: once more, before what was said since. Of progress, the latest counts."""
-        with self.flushed:
-            later = self._report
-            said = unwritten.events if unwritten.progress is None else unwritten.events[:-1]
-            self._report = Report(
-                later.id,
-                later.epoch,
-                progress=later.progress or unwritten.progress,
-                tokens=unwritten.tokens + later.tokens,
-                cost=unwritten.cost + later.cost,
-                events=[*said, *later.events],
-            )
-        self.written()
 
     @property
     def has_news(self) -> bool:

@@ -61,10 +61,11 @@ class ClaimAnswer:
 
 @dataclass(slots=True)
 class Report:
-    """What an execution has to say since its last report."""
+    """What an execution has to say since its last report. Numbered from 1: sent again, it is written once."""
 
     id: str
     epoch: int
+    number: int
     progress: dict[str, Any] | None = None
     tokens: int = 0
     cost: float = 0

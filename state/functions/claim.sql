@@ -153,7 +153,7 @@ BEGIN
         UPDATE callboard.tasks t
         SET status = 'running', epoch = t.epoch + 1, attempt = t.attempt + 1, last_event = t.last_event + 1,
             worker_id = worker, started_at = callboard.now(), updated_at = callboard.now(), cancel_requested = NULL,
-            woken_for = NULL, woken_at = NULL, bounces = 0, progress = NULL
+            woken_for = NULL, woken_at = NULL, bounces = 0, progress = NULL, reports = 0
         FROM (
             SELECT k.id FROM callboard.tasks k
             WHERE k.id = ANY (taken) AND k.status = 'queued'

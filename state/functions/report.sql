@@ -1,4 +1,5 @@
 -- What running code has to say: the latest progress, what it used, and lines for the history, of many tasks at once.
+-- Answers whose tasks were still the writer's; a report that was written before is not written again.
 CREATE OR REPLACE FUNCTION callboard.report(reports jsonb) RETURNS TABLE (id text, epoch integer) LANGUAGE plpgsql
 -- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
 SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
@@ -9,11 +10,11 @@ BEGIN
     RETURN QUERY
     WITH input AS (
         SELECT i.*, jsonb_array_length(i.events) AS lines FROM jsonb_to_recordset(reports) AS i (
-            id text COLLATE "C", epoch integer, progress jsonb, tokens bigint, cost numeric, events jsonb)
+            id text COLLATE "C", epoch integer, number integer, progress jsonb, tokens bigint, cost numeric, events jsonb)
     ), mine AS MATERIALIZED (
-        SELECT i.*
+        SELECT i.*, t.reports
         FROM input i, LATERAL (
-            SELECT FROM callboard.tasks t
+            SELECT t.reports FROM callboard.tasks t
             WHERE t.id = i.id AND t.epoch = i.epoch AND t.status = 'running'
             FOR NO KEY UPDATE
         ) t
@@ -23,14 +24,15 @@ BEGIN
             tokens = t.tokens + i.tokens,
             cost = t.cost + i.cost,
             last_event = t.last_event + i.lines,
+            reports = i.number,
             updated_at = callboard.now()
         FROM mine i
-        WHERE t.id = i.id
-        RETURNING t.id, t.epoch, t.last_event - i.lines AS before, i.events
+        WHERE t.id = i.id AND i.number > i.reports
+        RETURNING t.id, t.last_event - i.lines AS before, i.events
     ), logged AS (
         INSERT INTO callboard.events (task_id, n, kind, data, at)
         SELECT n.id, n.before + e.place, e.line ->> 'kind', e.line -> 'data', callboard.now()
         FROM noted n, jsonb_array_elements(n.events) WITH ORDINALITY AS e (line, place)
     )
-    SELECT n.id, n.epoch FROM noted n;
+    SELECT m.id, m.epoch FROM mine m;
 END $$;

@@ -131,7 +131,7 @@ def test_pausing_over_the_token_limit_ends_it(
     running: Running, desk: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = running()
-    claims.report(desk, [claims.Report(task.id, task.epoch, tokens=500)])
+    claims.report(desk, [claims.Report(task.id, task.epoch, 1, tokens=500)])
     claims.settle(desk, [Settlement(task.id, task.epoch, "released")])
     monkeypatch.setenv("CALLBOARD_TOKEN_LIMIT", "499")
     get_settings.cache_clear()

@@ -55,7 +55,7 @@ def test_what_a_task_shows_before_its_code_has_said_anything(desk: Connection, t
     [claimed] = take()
     assert shown() == (0, "Queued")
     said = {"percent": 40, "message": "Almost half", "elapsed_ms": 9}
-    claims.report(desk, [Report(task_id, claimed.epoch, progress=said)])
+    claims.report(desk, [Report(task_id, claimed.epoch, 1, progress=said)])
     assert shown() == (40, "Almost half")
     error = {"type": "NetworkTimeout", "category": "transient", "message": "", "details": {}, "traceback": None}
     claims.settle(desk, [Settlement(task_id, claimed.epoch, "failed", error=error, retry_seconds=5)])
@@ -151,9 +151,9 @@ def lost_and_claimed_again(take: Take, clock: Clock) -> tuple[Claimed, Claimed]:
 
 
 WRITES: dict[str, Callable[[Connection, Claimed], object]] = {
-    "progress": lambda c, t: claims.report(c, [Report(t.id, t.epoch, progress={"percent": 1})]),
-    "emit": lambda c, t: claims.report(c, [Report(t.id, t.epoch, events=[{"kind": "token", "data": {}}])]),
-    "use": lambda c, t: claims.report(c, [Report(t.id, t.epoch, tokens=5)]),
+    "progress": lambda c, t: claims.report(c, [Report(t.id, t.epoch, 1, progress={"percent": 1})]),
+    "emit": lambda c, t: claims.report(c, [Report(t.id, t.epoch, 1, events=[{"kind": "token", "data": {}}])]),
+    "use": lambda c, t: claims.report(c, [Report(t.id, t.epoch, 1, tokens=5)]),
     "complete": lambda c, t: claims.settle(c, [completed(t)]),
     "fail": lambda c, t: claims.settle(c, [Settlement(t.id, t.epoch, "failed", error={"type": "X"})]),
     "release": lambda c, t: claims.settle(c, [Settlement(t.id, t.epoch, "released")]),
@@ -258,7 +258,7 @@ def test_usage_adds_up_over_attempts(desk: Connection, take: Take) -> None:
     task_id = submit("quick", {}).task_id
     for _ in range(2):
         [claimed] = take()
-        claims.report(desk, [Report(claimed.id, claimed.epoch, tokens=10, cost=0.25)])
+        claims.report(desk, [Report(claimed.id, claimed.epoch, 1, tokens=10, cost=0.25)])
         claims.settle(desk, [Settlement(claimed.id, claimed.epoch, "released")])
     assert get_task(task_id).usage == {"tokens": 20, "cost": 0.5}
 
@@ -266,12 +266,29 @@ def test_usage_adds_up_over_attempts(desk: Connection, take: Take) -> None:
 def test_events_have_no_gaps_and_no_doubles(desk: Connection, take: Take) -> None:
     task_id = submit("quick", {}).task_id
     [claimed] = take()
-    for size in (1, 3, 0, 2):
+    for number, size in enumerate((1, 3, 0, 2), start=1):
         lines = [{"kind": "token", "data": {"size": size}}] * size
-        claims.report(desk, [Report(claimed.id, claimed.epoch, progress={"percent": size}, events=lines)])
+        claims.report(desk, [Report(claimed.id, claimed.epoch, number, progress={"percent": size}, events=lines)])
     claims.settle(desk, [completed(claimed)])
     assert [event.n for event in get_events(task_id)] == list(range(1, 10))
     assert get_task(task_id).last_event == 9
+
+
+def test_a_report_that_is_sent_again_is_written_once(desk: Connection, take: Take) -> None:
+    """Its answer was lost with a connection, after the commit."""
+    task_id = submit("quick", {}).task_id
+    for epoch in (1, 2):
+        [claimed] = take()
+        ours = {(task_id, epoch)}
+        events = [{"kind": "token", "data": {"epoch": epoch}}]
+        first = Report(task_id, epoch, 1, progress={"percent": 10}, tokens=10, cost=0.25, events=events)
+        assert claims.report(desk, [first]) == ours
+        assert claims.report(desk, [Report(task_id, epoch, 2, progress={"percent": 20})]) == ours
+        assert claims.report(desk, [first]) == ours
+        assert get_task(task_id).progress["percent"] == 20
+        claims.settle(desk, [Settlement(task_id, claimed.epoch, "released")])
+    assert [event.data["epoch"] for event in get_events(task_id) if event.kind == "token"] == [1, 2]
+    assert get_task(task_id).usage == {"tokens": 20, "cost": 0.5}
 
 
 def test_pulse_renews_and_passes_on_requests(desk: Connection, take: Take, clock: Clock) -> None:

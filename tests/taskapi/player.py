@@ -21,7 +21,7 @@ class Player:
 
     def say(self, task: Claimed, *texts: str, kind: str = "token") -> None:
         events = [{"kind": kind, "data": {"text": text}} for text in texts]
-        assert report(self._connection, [Report(task.id, task.epoch, events=events)])
+        assert report(self._connection, [Report(task.id, task.epoch, next(self._numbers), events=events)])
         ring_tasks([task.id])
 
     def complete(self, task: Claimed, result: Any = None) -> None:

@@ -97,9 +97,9 @@ def test_connections_and_queries_do_not_grow_with_the_streams(
         queries.clear()
         began = time.monotonic()
         claimed = claim(desk, ClaimRequest("player", 1, ["stage"], watched, 0, [], 0.3)).tasks
-        for number in range(ROUNDS):
+        for number in range(1, ROUNDS + 1):
             said = [{"kind": "token", "data": {"text": str(number)}}]
-            assert len(report(desk, [Report(task.id, task.epoch, events=said) for task in claimed])) == watched
+            assert len(report(desk, [Report(task.id, task.epoch, number, events=said) for task in claimed])) == watched
             ring_tasks(ids)
         settle(desk, [Settlement(task.id, task.epoch, "completed") for task in claimed])
         ring_tasks(ids)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import actors  # noqa: F401  (sets the broker)
 from state import Task, get_events, get_task
-from tests.support import testactors  # noqa: F401  (declares the actors that the tests submit to)
+from tests.support import controlactors  # noqa: F401  (declares the actors that the tests submit to)
 from tests.support.eventually import eventually
 
 

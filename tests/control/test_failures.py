@@ -10,8 +10,8 @@ from state import NewTask, Task, get_task, submit, submit_many
 from tests.control.following import ended, reached
 from tests.control.servers import answering
 from tests.support.clock import Clock
+from tests.support.controlactors import ODD_RESULTS
 from tests.support.eventually import eventually
-from tests.support.testactors import ODD_RESULTS
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -134,7 +134,7 @@ def test_errors_that_are_hard_to_keep_are_kept(worker: Start) -> None:
     assert error_of(tasks["unprintable"])["type"] == "Unprintable"
     assert error_of(tasks["exit"])["type"] == "SystemExit"
     assert set(error_of(tasks["details"])["details"]) == {"when", "what", "nul", "nan"}
-    assert all("testactors.py" in error_of(task)["traceback"] for task in tasks.values())
+    assert all("controlactors.py" in error_of(task)["traceback"] for task in tasks.values())
 
 
 @pytest.mark.parametrize("actor", ["limited", "async_limited"])
@@ -143,7 +143,7 @@ def test_a_time_limit(worker: Start, clock: Clock, actor: str) -> None:
     task_id = submit(actor, {}).task_id
     first = reached(task_id, "scheduled")
     assert (error_of(first)["type"], "0.3 s" in error_of(first)["message"]) == ("TimeLimitExceeded", True)
-    assert "testactors.py" in error_of(first)["traceback"]  # where it was then
+    assert "controlactors.py" in error_of(first)["traceback"]  # where it was then
     clock.advance(10)
     task = ended(task_id)
     assert (task.status, task.attempt) == ("dead", 2)

@@ -18,7 +18,7 @@ from state.workers import list_workers
 from tests.control.following import ended, lines, reached, said, stages
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
-from tests.support.workers import WorkerTree
+from tests.support.workers import TEST_ACTORS, WorkerTree
 
 Start = Callable[..., WorkerTree]
 
@@ -100,7 +100,7 @@ def test_eight_busy_threads_that_ignore_interrupts_do_not_keep_the_others_from_s
     assert time.monotonic() - begun < 3
     eventually(lambda: all("still running" in stages(task_id) for task_id in busy), timeout=15)
     [report] = [e.data for e in get_events(busy[0]) if e.data.get("stage") == "still running"]
-    assert "testactors.py" in report["where"]
+    assert "controlactors.py" in report["where"]
     assert {get_task(task_id).status for task_id in busy} == {"running"}
     tree.kill()
 
@@ -174,7 +174,7 @@ def test_an_orphan_inside_a_live_process_is_given_back(worker: Start, tmp_path: 
     assert [a["outcome"] for a in get_attempts(orphan)] == ["released", "completed"]
 
 
-IMPATIENT = "actors,tests.support.testactors,tests.control.impatient"
+IMPATIENT = f"{TEST_ACTORS},tests.control.impatient"
 
 
 def test_code_beyond_its_time_limit_that_nobody_can_stop_costs_its_process(

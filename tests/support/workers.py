@@ -13,7 +13,7 @@ from state.workers import list_workers
 from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
-TEST_ACTORS = "actors,tests.support.testactors"
+TEST_ACTORS = "actors,tests.support.testactors,tests.support.controlactors"
 
 
 class WorkerTree:

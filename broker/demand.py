@@ -17,8 +17,7 @@ class Demand(NamedTuple):
     @classmethod
     def of(cls, executions: Iterable[Execution], plain_busy: int, threads: int, durations: Durations) -> Self:
         """Beyond the free threads only short ones, and only as many as the threads that run nothing long can be
-        expected to get to within about 50 ms; not one by one, but a good part at a time. `plain_busy`: threads that
-        run plain Dramatiq messages."""
+        expected to get to within about 50 ms; not one by one, but a good part at a time."""
         short = durations.short_actors()
         occupied = [execution for execution in executions if not execution.finished]
         long = sum(execution.claimed.actor not in short for execution in occupied) + plain_busy

@@ -37,7 +37,7 @@ class Desk:
         self.worker = worker
         self.executions: dict[str, Execution] = {}
         self.durations = Durations()
-        self.other_busy = 0  # threads that run plain Dramatiq messages
+        self.plain_busy = 0  # threads that run plain Dramatiq messages
         self.retry_share = get_settings().retry_share
         self.claims_processed = 0
         self._queues = queues
@@ -199,13 +199,13 @@ class Desk:
 
     def _can_claim(self) -> bool:
         """Mostly a thread is free, and then there is nothing to reckon."""
-        idle = self._claiming and len(self.executions) + self.other_busy < self._threads
+        idle = self._claiming and len(self.executions) + self.plain_busy < self._threads
         return idle or bool(self._demand())
 
     def _demand(self) -> Demand:
         if not self._claiming:
             return NO_DEMAND
-        return Demand.of(list(self.executions.values()), self.other_busy, self._threads, self.durations)
+        return Demand.of(list(self.executions.values()), self.plain_busy, self._threads, self.durations)
 
     def _claim(self, connection: Connection) -> None:
         now = time.monotonic()

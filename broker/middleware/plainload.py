@@ -15,7 +15,7 @@ class PlainLoad(Middleware):
     def _count(self, broker: Any, message: Any, change: int) -> None:
         if message.queue_name not in broker.task_queues:
             with self._lock:
-                workplace.current().desk.other_busy += change
+                workplace.current().desk.plain_busy += change
 
     def before_process_message(self, broker: Any, message: Any) -> None:
         self._count(broker, message, 1)

@@ -65,7 +65,11 @@ def test_a_connection_lost_in_a_report_neither_loses_nor_doubles_it(
 
 
 def test_a_connection_lost_in_the_end_of_a_task_ends_it_once(
-    execution: Execution, ledger: Ledger, desk: Connection, monkeypatch: pytest.MonkeyPatch
+    execution: Execution,
+    ledger: Ledger,
+    desk: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     settlement = completed(execution.claimed, {"answer": 42})
     real = Connection.fetch
@@ -84,3 +88,4 @@ def test_a_connection_lost_in_the_end_of_a_task_ends_it_once(
     assert (task.status, task.result, task.epoch) == ("completed", {"answer": 42}, 1)
     assert [event.data["to"] for event in get_events(task.task_id) if event.kind == "status"][-1] == "completed"
     assert task.last_event == 3
+    assert "lease lost" not in "".join(capfd.readouterr())

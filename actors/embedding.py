@@ -34,7 +34,7 @@ def provider_gate(request: EmbeddingRequest) -> list[Gate]:
     return gate_of(request.provider)
 
 
-@task(queue="language", max_attempts=4, time_limit=300, gates=provider_gate, known_gates=known_gates)
+@task(queue="language", time_limit=300, gates=provider_gate, known_gates=known_gates)
 def embedding(ctx: Context, request: EmbeddingRequest) -> Vectors:
     """Embeds texts."""
     provider = chosen(request.provider, registry.get)

@@ -67,10 +67,11 @@ def _known_gates() -> list[Gate]:
     return [_gate_of(provider) for provider in registry.names()]
 
 
-@task(queue="media", max_attempts=4, time_limit=3600, gates=provider_gate, known_gates=_known_gates)
+@task(queue="media", time_limit=3600, gates=provider_gate, known_gates=_known_gates)
 def media_generation(ctx: Context, request: MediaRequest) -> MediaResult:
     """Generates media and keeps the contents."""
     begun = generations.begin_generation(
+        ctx.worker,
         ctx.task_id,
         ctx.epoch,
         provider=request.provider,
@@ -101,7 +102,7 @@ def _generated(ctx: Context, request: MediaRequest, begun: Begun, job: MediaJob)
     with scratch_folder(ctx.task_id, ctx.epoch) as folder:
         status = job.run(begun.prompt, params, lambda: resolve_source(ctx, request.source_data, folder))
         stored = keep_outputs(ctx, status.outputs, folder)
-    return generations.finish_generation(ctx.task_id, ctx.epoch, raw_response=status.raw, contents=stored)
+    return generations.finish_generation(ctx.worker, ctx.task_id, ctx.epoch, raw_response=status.raw, contents=stored)
 
 
 def _recorded(request: MediaRequest) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def _note_failure(ctx: Context, failed: Exception, raw: dict[str, Any] | None) -
         "details": getattr(failed, "details", {}),
     }
     try:
-        generations.fail_generation(ctx.task_id, ctx.epoch, error, raw)
+        generations.fail_generation(ctx.worker, ctx.task_id, ctx.epoch, error, raw)
     except Exception as unwritten:  # the reason of the failure is what the task must end with
         ctx.log.warning("the generation's failure was not written", error=str(unwritten))
 

@@ -54,7 +54,6 @@ def provider_gate(request: SummarizeRequest) -> list[Gate]:
 
 @task(
     queue="language",
-    max_attempts=4,
     max_age=lambda: get_settings().max_task_age,
     time_limit=1800,
     gates=provider_gate,

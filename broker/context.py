@@ -1,15 +1,17 @@
 """What a running task can do: say how far it is, keep what it must not lose, learn that it should stop."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from structlog.typing import FilteringBoundLogger
 
 from broker.execution import Execution
 from broker.failures import TokenLimitExceeded
-from broker.running import Shelter
+from broker.held import HeldTasks
+from broker.interruptible import Shelter
 from broker.sandboxes import Sandboxes, SandboxResult
 from broker.storable import event_data
 from broker.transaction import CompletingTransaction
@@ -19,9 +21,6 @@ from state.logs import log
 from state.masking import mask_start
 from state.settings import get_settings
 
-if TYPE_CHECKING:
-    from broker.desk import Desk
-
 _MESSAGE = 1000  # characters
 _OWN_KINDS = ("status", "snapshot", "done", "control", "progress", "payload")
 _OWN_STAGES = ("requested", "seen", "still running", "stopped")
@@ -30,16 +29,17 @@ _OWN_STAGES = ("requested", "seen", "still running", "stopped")
 class Context:
     _sandboxes: Sandboxes | None = None  # few tasks have any
 
-    def __init__(self, execution: Execution, desk: "Desk") -> None:
+    def __init__(self, execution: Execution, held: HeldTasks) -> None:
         claimed = execution.claimed
         self.task_id = claimed.id
         self.epoch = claimed.epoch
+        self.worker = held.worker  # with task_id and epoch, the fence of whatever is written for the task
         self.attempt = claimed.attempt
         self.max_attempts = claimed.max_attempts
         self.tenant = claimed.tenant
         self.result: Any = None  # what the task ends with when its transaction completes it
         self._execution = execution
-        self._desk = desk
+        self._held = held
         self._checkpoint = claimed.checkpoint
         self._transaction: CompletingTransaction | None = None
 
@@ -51,30 +51,30 @@ class Context:
 
     def progress(self, percent: float | None = None, message: str = "") -> None:
         """Where the work stands. The latest wins; it is written at most a few times a second."""
-        with self.shielded():
+        with self._saying():
             if percent is not None and not 0 <= percent <= 100:
                 raise ValueError(f"percent must be 0 to 100, not {percent!r}")
             # Masked when it is written; here only if it has to be cut, for half a secret would not be recognized.
             text = jsonsafe.clean_text(message if len(message) <= _MESSAGE else mask_start(message, _MESSAGE), _MESSAGE)
             elapsed = self._execution.elapsed_ms
             self._execution.set_progress({"percent": percent, "message": text, "elapsed_ms": elapsed})
-            self._desk.note()
+            self._held.wakeup.set()
 
     def emit(self, kind: str, data: dict[str, Any]) -> None:
         """A line for the task's history, such as a part of the output. Whoever watches gets it, now or later."""
         if kind in _OWN_KINDS:
             raise ValueError(f"{kind!r} is a kind of Callboard's own")
-        with self.shielded():
+        with self._saying():
             self._execution.add_event(kind, event_data(data), wait=True)
-            self._desk.note()
+            self._held.wakeup.set()
 
     def receipt(self, stage: str, **data: Any) -> None:
         """A stage of stopping, for whoever asked for it: `ctx.receipt("provider canceled", job="…")`."""
         if stage in _OWN_STAGES:
             raise ValueError(f"{stage!r} is a stage of Callboard's own")
-        with self.shielded():
+        with self._saying():
             self._execution.add_stage(stage, **event_data(data))
-            self._desk.note()
+            self._held.wakeup.set()
 
     @property
     def checkpoint(self) -> Mapping[str, Any]:
@@ -84,20 +84,27 @@ class Context:
     def save(self, **values: Any) -> None:
         """Keeps values over attempts. Durable when it returns; raises LeaseLost when the task is no longer ours."""
         jsonsafe.check(values)
-        with self.shielded():
+        with self._saying():
             try:
-                self._checkpoint = claims.save(self.task_id, self.epoch, values)
+                self._checkpoint = claims.save(self.worker, self.task_id, self.epoch, values)
             except LeaseLost:
-                self._desk.lose(self._execution)
+                self._held.lose(self._execution)
                 raise
 
     def use(self, tokens: int = 0, cost: float = 0) -> None:
         """Counts what the work has cost. Adds up over attempts; raises TokenLimitExceeded above the limit."""
-        with self.shielded():
+        with self._saying():
             used = self._execution.add_usage(tokens, cost)
         limit = get_settings().token_limit
         if limit is not None and used > limit:
             raise TokenLimitExceeded(used, limit)
+
+    @contextmanager
+    def _saying(self) -> Iterator[None]:
+        """Raises LeaseLost when the task is no longer ours."""
+        with self.shielded():
+            self._held.require_right(self._execution)
+            yield
 
     @property
     def canceled(self) -> bool:
@@ -113,7 +120,7 @@ class Context:
     def shielded(self) -> Shelter:
         """`with ctx.shielded():` no interrupt strikes in here; one that arrives is raised at the end of the block. For
         the few steps that must not be torn apart, such as cleaning up."""
-        return self._execution.running.shelter()
+        return self._execution.code.shelter()
 
     def sandbox(self, command: Sequence[str], *, timeout_seconds: float = 60, **limits: int) -> SandboxResult:
         """Runs a program to its end, in a folder of its own, and answers its exit code and output; what it writes is
@@ -131,7 +138,7 @@ class Context:
             raise RuntimeError("a task can be completed once: this is its second ctx.transaction()")
         if result is not None:
             self.result = result
-        self._transaction = CompletingTransaction(self._execution, self._desk, lambda: self.result)
+        self._transaction = CompletingTransaction(self._execution, self._held, lambda: self.result)
         return self._transaction
 
     def close(self) -> None:

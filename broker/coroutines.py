@@ -18,7 +18,7 @@ def run_coroutine(execution: Execution, work: Awaitable[Any]) -> Any:
     async def contained() -> tuple[Any, BaseException | None]:
         current = asyncio.current_task()
         assert current is not None  # noqa: S101
-        execution.running.attach(current)
+        execution.code.attach(current)
         if execution.stop is not None:
             current.cancel()  # it was stopped on the way here
         try:
@@ -27,7 +27,7 @@ def run_coroutine(execution: Execution, work: Awaitable[Any]) -> Any:
             return None, exception
 
     try:
-        execution.running.move_to_loop()
+        execution.code.move_to_loop()
     except BaseException:
         if asyncio.iscoroutine(work):
             work.close()

@@ -3,7 +3,7 @@
 import threading
 
 _SHORT = 0.005  # seconds: tasks of a few milliseconds
-_AHEAD = 0.05  # seconds of work that may wait in this process
+LONG = 0.05  # seconds: also how much work may wait in this process
 _SAMPLES = 16  # measured before an actor is trusted
 _MOST = 160  # tasks claimed ahead, however short
 
@@ -44,4 +44,4 @@ class Durations:
         if not short or threads < 1:
             return 0
         slowest = max(*short.values(), 0.0001)
-        return min(int(_AHEAD / slowest) * threads, _MOST)
+        return min(int(LONG / slowest) * threads, _MOST)

@@ -1,35 +1,53 @@
-"""One task in this process, from the claim until its end is written."""
+"""One attempt of a task inside this process, from its claim until its end is written. Its key is (task id, epoch)."""
 
 import math
 import threading
 import time
-from typing import Any
+from typing import Any, Literal
 
+from broker.interruptible import Interruptible
 from broker.interrupts import Interrupt
-from broker.running import Running
 from state.claims import Claimed, Report
 
-PROGRESS_GAP = 0.25  # seconds between two progress lines of a task
-EVENT_GAP = 0.05  # seconds between two writes of emitted lines
-_BUFFERED_LINES = 1000
+PROGRESS_GAP = 0.25  # seconds between two progress events of a task
+EVENT_GAP = 0.05  # seconds between two writes of emitted events
+_BUFFERED_EVENTS = 1000
+
+Key = tuple[str, int]
+State = Literal["claimed", "running", "ending", "given back", "abandoned", "lost", "over"]
+
+# Who may still write for the task. HeldTasks makes the moves, under its lock, so each has exactly one winner.
+MOVES: dict[State, frozenset[State]] = {
+    "claimed": frozenset({"running", "given back", "lost"}),
+    "running": frozenset({"ending", "abandoned", "lost"}),
+    "ending": frozenset({"running", "over"}),  # running again: its transaction was rolled back
+    "given back": frozenset({"over"}),
+    "abandoned": frozenset({"over"}),  # those who see that this process is gone write its end
+    "lost": frozenset({"over"}),  # as soon as its code has ended
+    "over": frozenset(),
+}
+
+
+class IllegalMove(Exception):
+    pass
 
 
 class Execution:
-    def __init__(self, claimed: Claimed) -> None:
+    def __init__(self, claimed: Claimed, lease_until: float = math.inf) -> None:
         self.claimed = claimed
+        self.key: Key = (claimed.id, claimed.epoch)
+        self.state: State = "claimed"
+        self.lease_until = lease_until  # on the boot clock; a heartbeat extends it
+        self.gone_at = math.inf  # when we learned that the lease is gone, on the boot clock
         self.claimed_at = time.monotonic()
         self.started_at: float | None = None
         self.deadline = math.inf  # the actor's time limit
-        self.finished = False
-        self.given_back = False
-        self.lost = False
-        self.settled = False  # its end is written, or on its way: nobody else may write one
         self.request: str | None = None  # what was asked of it: pause, cancel, force
         self.stop: type[Interrupt] | None = None
         self.stopped_at = 0.0  # when it was told to stop
         self.struck_at = 0.0  # when it was last told so, once more
         self.reported = False  # as still running
-        self.running = Running()
+        self.code = Interruptible()
         self.flushed = threading.Condition()
         self._tokens = claimed.tokens
         self._report = Report(claimed.id, claimed.epoch, 1)
@@ -38,20 +56,21 @@ class Execution:
         self._next_progress = 0.0
         self._next_event = 0.0
 
-    # The thread that runs the task.
+    @property
+    def lease_is_gone(self) -> bool:
+        return self.gone_at < math.inf
 
-    def begin(self, time_limit: float) -> bool:
-        """False: it was given back before a thread was free."""
-        with self.flushed:
-            if self.given_back or self.lost:
-                return False
-            self.started_at = time.monotonic()
-            self.deadline = self.started_at + time_limit
-            return True
+    def move(self, after: State) -> None:
+        """For HeldTasks alone."""
+        if after not in MOVES[self.state]:
+            raise IllegalMove(f"{self.key}: {self.state} -> {after}")
+        self.state = after
+
+    # The thread that runs the task.
 
     def enter_code(self) -> None:
         """From here on an interrupt can strike."""
-        self.running.begin()
+        self.code.begin()
         if self.stop is not None:
             raise self.stop
 
@@ -68,16 +87,16 @@ class Execution:
     def add_event(self, kind: str, data: dict[str, Any], *, wait: bool = False) -> None:
         """`wait`: for the running code itself, which must not fill the memory when the writer is behind."""
         with self.flushed:
-            if wait and len(self._report.events) >= _BUFFERED_LINES:
+            if wait and len(self._report.events) >= _BUFFERED_EVENTS:
                 self.flushed.wait(timeout=30)
             self._report.events.append({"kind": kind, "data": data})
 
     def add_stage(self, stage: str, **data: Any) -> None:
-        """A line of the receipt for a pause or a cancel."""
+        """A stage of a pause or a cancel."""
         self.add_event("control", {"stage": stage, "request": self.request, **data})
 
     def add_usage(self, tokens: int, cost: float) -> int:
-        """Answers all the tokens that the task has used, in this attempt and the earlier ones."""
+        """Returns all the tokens that the task has used, in this attempt and the earlier ones."""
         with self.flushed:
             self._report.tokens += tokens
             self._report.cost += cost
@@ -97,7 +116,7 @@ class Execution:
     def _all_written(self) -> bool:
         return not (self._in_flight or self.has_news or self._report.tokens or self._report.cost)
 
-    # The desk.
+    # The reporter.
 
     def take_report(self, now: float, *, final: bool = False) -> Report | None:
         """What is due to be written, in its order; None when there is nothing or it is too early."""
@@ -132,7 +151,7 @@ class Execution:
     def interrupt(self, reason: type[Interrupt]) -> bool:
         """Stops the running code. False when it does not run, or was stopped for this reason before."""
         with self.flushed:
-            if self.stop is reason or self.finished:
+            if self.stop is reason or self.state == "over":
                 return False
             self.stop = reason
             self.stopped_at = time.monotonic()
@@ -142,12 +161,4 @@ class Execution:
     def interrupt_again(self) -> bool:
         """For code that has swallowed it."""
         self.struck_at = time.monotonic()
-        return self.stop is not None and self.running.interrupt(self.stop)
-
-    def give_back(self) -> bool:
-        """True when no thread had taken it yet; then none will."""
-        with self.flushed:
-            if self.started_at is not None or self.given_back:
-                return False
-            self.given_back = True
-            return True
+        return self.stop is not None and self.code.interrupt(self.stop)

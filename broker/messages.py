@@ -6,13 +6,13 @@ from broker.execution import Execution
 
 
 def message_for(execution: Execution) -> MessageProxy:
-    """Carries the task's id and never its payload: Dramatiq logs the arguments of whatever fails."""
+    """Carries the key of the execution and never the payload: Dramatiq logs the arguments of a message that fails."""
     claimed = execution.claimed
     return MessageProxy(
         Message(
             queue_name=claimed.queue,
             actor_name=claimed.actor,
-            args=(claimed.id,),
+            args=execution.key,
             kwargs={},
             options={},
             message_id=claimed.id,

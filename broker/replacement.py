@@ -45,8 +45,17 @@ def _remember_pipes() -> None:
                 _pipes[int(entry.name)] = found.st_ino
 
 
+def end_process(worker: str) -> NoReturn:
+    """Ends all that runs in here, at once. What is left of this process recovers the tasks that the worker held: it is
+    the proof that their code is gone."""
+    _kill_children()
+    with suppress(OSError):
+        os.execv(sys.executable, [sys.executable, *_flags(), "-m", "broker.closing", worker])  # noqa: S606
+    os._exit(_FAILED)
+
+
 def replace_process() -> NoReturn:
-    """Ends all that runs in here, at once. Whatever is to be written must have been written."""
+    """Ends all that runs in here, at once. The new program recovers the tasks of its predecessor."""
     _kill_children()
     command = _command()
     if command is not None:
@@ -78,8 +87,12 @@ def _command() -> list[str] | None:
     program = Path(sys.argv[0])
     if "dramatiq" not in (program.name, program.parent.name) or not hasattr(sys.stderr, "pipe"):
         return None
+    return [sys.executable, *_flags(), "-m", "broker.reborn", str(sys.stderr.fileno()), *sys.argv[1:]]
+
+
+def _flags() -> list[str]:
     flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    return [sys.executable, *flags, "-m", "broker.reborn", str(sys.stderr.fileno()), *sys.argv[1:]]
+    return flags
 
 
 def _kill_children() -> None:
@@ -91,4 +104,4 @@ def _kill_children() -> None:
                 child.kill()
                 killed.append(child)
                 log.warning("killed with its process", pid=child.pid)
-    psutil.wait_procs(killed, timeout=2)  # the new program would not know of them, and they would stay as zombies
+    psutil.wait_procs(killed, timeout=0.5)  # the new program would not know of them, and they would stay as zombies

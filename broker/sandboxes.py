@@ -84,7 +84,7 @@ class Sandboxes:
 
     def _heed_stop(self) -> None:
         """In a thread that no interrupt strikes."""
-        if self._execution.stop is not None and not self._execution.running.is_mine():
+        if self._execution.stop is not None and not self._execution.code.is_mine():
             raise self._execution.stop
 
     def leave_all(self) -> None:

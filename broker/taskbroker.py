@@ -9,12 +9,11 @@ from dramatiq.broker import Consumer
 from dramatiq.common import q_name
 from dramatiq_pg import PostgresBroker
 
-from broker import workplace
+from broker import process
 from broker.middleware import standard_middleware
 from broker.plain import LazyPool, PlainConsumer
 from broker.taskactor import TaskActor
 from state import submit
-from state.claims import Settlement
 
 _OPTIONS = ("queue", "priority", "max_attempts", "available_at", "max_age_seconds", "tenant")
 
@@ -61,15 +60,15 @@ class TaskBroker(PostgresBroker):
     def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 30000) -> Consumer:
         if q_name(queue_name) in self.task_queues:
             return TaskConsumer(timeout)
-        return PlainConsumer(pool=self.pool, queue_name=queue_name, prefetch=prefetch, timeout=timeout)
+        return PlainConsumer(queue_name, prefetch, timeout)
 
     def close(self) -> None:
         self.pool.closeall()
 
 
 class TaskConsumer(Consumer):
-    """Dramatiq wants a consumer for each queue. The desk claims for all of them together and puts the tasks straight
-    into the worker's own queue, so there is nothing to do here but to wait."""
+    """Dramatiq wants a consumer for each queue. The dispatcher claims for all of them together and puts the
+    tasks straight into the worker's own queue, so there is nothing to do here but to wait."""
 
     def __init__(self, timeout: int) -> None:
         self._timeout = timeout / 1000
@@ -79,16 +78,16 @@ class TaskConsumer(Consumer):
         self._closed.wait(self._timeout)
 
     def ack(self, message: MessageProxy) -> None:
-        """The desk has settled the task, or will."""
+        """The reporter has written the task's end, or will."""
 
     nack = ack
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
-        desk = workplace.current().desk
+        held = process.current().held
         for message in messages:
-            execution = desk.executions.get(message.message_id)
-            if execution is not None and execution.give_back():
-                desk.post(Settlement(execution.claimed.id, execution.claimed.epoch, "released"))
+            execution = held.get(tuple(message.args))
+            if execution is not None:
+                held.give_back(execution)
 
     def close(self) -> None:
         self._closed.set()

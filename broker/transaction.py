@@ -3,23 +3,22 @@
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 
 from broker.execution import Execution
+from broker.held import HeldTasks
 from broker.storable import result_json
 from state import claims
 from state.bell import ring_tasks
 from state.claims import Settlement
 from state.connection import Connection, Row
-from state.database import RETRYABLE, get_database
-from state.errors import LeaseLost
+from state.database import get_database
+from state.dberrors import TRANSIENT
+from state.errors import LeaseLost, NotReady
 from state.gates import wake
 from state.logs import log_transitions
-
-if TYPE_CHECKING:
-    from broker.desk import Desk
 
 _LAST_WORDS = 30.0  # seconds in which what the task has said must get written
 
@@ -28,17 +27,17 @@ class CompletingTransaction:
     """Nothing of the task is locked while the user's code runs in it: whether it is ours is looked at when the block
     begins, and made sure of, by its fence, when it ends."""
 
-    def __init__(self, execution: Execution, desk: "Desk", result: Callable[[], Any]) -> None:
+    def __init__(self, execution: Execution, held: HeldTasks, result: Callable[[], Any]) -> None:
         self._execution = execution
-        self._desk = desk
+        self._held = held
         self._result = result
         self._opened = ExitStack()
         self._connection: Connection | None = None
 
     def __enter__(self) -> psycopg.Connection[Any]:
         claimed = self._execution.claimed
-        with self._execution.running.shelter():
-            claims.require_owned(claimed.id, claimed.epoch)
+        with self._execution.code.shelter():
+            claims.require_owned(self._held.worker, claimed.id, claimed.epoch)
             self._connection = self._opened.enter_context(get_database().pool().connection())
             self._opened.enter_context(self._connection.transaction())
         return self._connection
@@ -46,7 +45,7 @@ class CompletingTransaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._execution.running.shelter():
+        with self._execution.code.shelter():
             if self._connection is not None and error is None:
                 self._complete(self._connection)
             elif error is not None:
@@ -64,22 +63,23 @@ class CompletingTransaction:
         claimed = self._execution.claimed
         rows: list[Row] = []
         try:
-            settlement = Settlement(claimed.id, claimed.epoch, "completed", result=result_json(self._result()))
-            self._desk.note()
-            self._execution.wait_written(_LAST_WORDS)  # what a task has said stands before its end
-            rows = claims.settle(connection, [settlement])
+            end = Settlement(claimed.id, claimed.epoch, "completed", result=result_json(self._result()))
+            self._held.wakeup.set()
+            if not self._execution.wait_written(_LAST_WORDS):  # what a task has said stands before its end
+                raise NotReady(f"What the task has reported could not be written within {_LAST_WORDS:.0f} s.")
+            self._held.begin_completion(self._execution)
+            rows = claims.settle(connection, self._held.worker, [end])
             if not rows:
                 raise LeaseLost(claimed.id, claimed.epoch)
-            self._execution.settled = True
             self._opened.close()  # commits
         except BaseException as failure:
             self._opened.__exit__(type(failure), failure, failure.__traceback__)
             # A connection can be lost after the commit, and before we hear of it.
-            if not (rows and isinstance(failure, RETRYABLE) and claims.was_settled(self._desk.worker, settlement)):
-                self._execution.settled = False
+            if not (rows and isinstance(failure, TRANSIENT) and claims.was_settled(self._held.worker, end)):
+                self._held.cancel_completion(self._execution)
                 if isinstance(failure, LeaseLost):
-                    self._desk.lose(self._execution)
+                    self._held.lose(self._execution)
                 raise
-        log_transitions(rows, worker=self._desk.worker)
+        log_transitions(rows, worker=self._held.worker)
         ring_tasks([claimed.id])
         wake(gate for row in rows for gate in row["gates"])

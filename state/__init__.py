@@ -2,13 +2,22 @@
 
 from state.control import cancel, delete, pause, resume
 from state.deadletters import dismiss, dismiss_many, list_dead_letters, redrive, retry
-from state.errors import EmptyFilter, IllegalTransition, LeaseLost, StateError, TaskNotFound, UnknownActor
+from state.errors import (
+    DedupKeyTaken,
+    EmptyFilter,
+    IllegalTransition,
+    LeaseLost,
+    StateError,
+    TaskNotFound,
+    UnknownActor,
+)
 from state.events import Event, get_events
 from state.orphans import requeue_orphaned
 from state.submission import NewTask, submit, submit_many
 from state.tasks import Task, get_attempts, get_task, list_tasks
 
 __all__ = [
+    "DedupKeyTaken",
     "EmptyFilter",
     "Event",
     "IllegalTransition",

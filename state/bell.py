@@ -6,9 +6,11 @@ import os
 import threading
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 
 from state.database import pooled
+from state.dberrors import kind_of
+from state.logs import log
+from state.retries import retrying
 
 WORK = "callboard_work"  # payload: names of queues that have something to claim; CONTROL: look at your leases
 TASKS = "callboard_tasks"  # payload: ids of tasks with new events; EVERYTHING: more than fit
@@ -76,13 +78,20 @@ class Bell:
         return {"channel": channel, "payload": EVERYTHING if len(hints) > _MOST_IDS else ",".join(hints)}
 
     def _send(self, due: list[Notification]) -> None:
-        # Only a hint can be lost, and the fallback poll is there for that; whatever happens, the next one is sent.
-        with suppress(Exception), pooled() as own:
-            for notification in due:
-                own.fetch("notify", notification)
+        try:
+            _notify(due)
+        except Exception as failure:  # only hints are lost, and the fallback poll is there for that
+            if kind_of(failure) == "bug":
+                log.exception("hints could not be sent")
         with self._rung:
             self._sending = False
             self._rung.notify_all()
+
+
+@retrying
+def _notify(due: list[Notification]) -> None:
+    with pooled() as own:
+        own.pipeline([("notify", notification) for notification in due])
 
 
 _bell = Bell()

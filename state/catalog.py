@@ -89,6 +89,10 @@ def queues() -> list[str]:
     return sorted({spec.queue for spec in _actors.values()})
 
 
+def names() -> list[str]:
+    return sorted(_actors)
+
+
 def actors() -> list[ActorSpec]:
     return sorted(_actors.values(), key=lambda spec: spec.name)
 

@@ -1,7 +1,7 @@
-"""The worker's verbs: claim, report, save, settle, pulse. Every write carries id and epoch: it changes a row only
+"""The worker's verbs: claim, report, save, settle. Every write carries id, epoch and worker: it changes a row only
 while the writer still owns the task."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from operator import attrgetter
@@ -14,11 +14,13 @@ from state import jsonsafe
 from state.connection import Connection, Parameters, Row
 from state.database import fetch_often, fetch_one, get_database, retrying
 from state.errors import LeaseLost
+from state.gates import read_woken, wake_calls
 from state.masking import mask_data
 from state.settings import get_settings
 from state.statements import statement
 
 Outcome = Literal["completed", "failed", "released"]
+Key = tuple[str, int]  # task id and epoch
 
 
 @dataclass(slots=True)  # what is made for every task is not frozen: that takes three times as long
@@ -42,14 +44,19 @@ class Claimed:
 
 @dataclass(slots=True)
 class ClaimRequest:
+    """Threads take the tasks of one set of queues, coroutines those of another: queues of async actors only. Up to
+    `ahead` more tasks of the short actors come from the threads' queues. `known_actors` None: all."""
+
     worker: str
     claim_number: int
-    queues: Sequence[str]
-    free: int
+    thread_queues: Sequence[str]
+    coroutine_queues: Sequence[str]
+    threads: int
+    coroutines: int
     ahead: int
     short_actors: Sequence[str]
+    known_actors: Sequence[str] | None
     retry_share: float
-    freed_gates: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -57,6 +64,8 @@ class ClaimAnswer:
     tasks: list[Claimed]
     to_wake: list[str]  # gates whose turn was taken by a task that stopped elsewhere
     contended: bool  # others were at a gate, or it took too many turns: worth another try in a moment
+    woken: list[Row]  # id and queue of what the gates that were to be woken let go
+    busy: list[str]  # those of them that somebody held at this moment: to be woken again soon
 
 
 @dataclass(slots=True)
@@ -86,50 +95,87 @@ class Settlement:
     retry_after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HeldLease:
-    id: str
-    epoch: int
-    claim_number: int
-    cancel_requested: str | None
-
-
-def _fields(record: Report | Settlement) -> dict[str, Any]:
+def as_json(record: Report | Settlement) -> dict[str, Any]:
     return {name: getattr(record, name) for name in record.__slots__}  # asdict would copy whole results
 
 
 _by_id = attrgetter("id")  # all lock tasks in this order
 
 
-def claim(connection: Connection, request: ClaimRequest) -> ClaimAnswer:
+def claim(connection: Connection, request: ClaimRequest, wake: Sequence[str] = ()) -> ClaimAnswer:
+    """Wakes gates, each in a transaction of its own, and then claims; in one round trip."""
     parameters: Parameters = {
         "worker": request.worker,
         "claim_number": request.claim_number,
-        "queues": list(request.queues),
-        "free": request.free,
+        "thread_queues": list(request.thread_queues),
+        "coroutine_queues": list(request.coroutine_queues),
+        "threads": request.threads,
+        "coroutines": request.coroutines,
         "ahead": request.ahead,
         "short_actors": list(request.short_actors),
+        "known_actors": None if request.known_actors is None else list(request.known_actors),
         "retry_share": request.retry_share,
         "lease_seconds": get_settings().lease_seconds,
-        "freed_gates": list(request.freed_gates),
     }
-    rows = connection.fetch("claim", parameters)
+    woken: list[Row] = []
+    busy: list[str] = []
+    if wake:
+        keys = sorted(set(wake))
+        *answers, rows = connection.pipeline([*wake_calls(keys), ("claim", parameters)])
+        woken, busy = read_woken(keys, answers)
+    else:
+        rows = connection.fetch("claim", parameters)
     if not rows:
-        return ClaimAnswer([], [], contended=False)
+        return ClaimAnswer([], [], contended=False, woken=woken, busy=busy)
     tasks = [Claimed(**{name: row[name] for name in Claimed.__slots__}) for row in rows if row["id"] is not None]
-    return ClaimAnswer(tasks, rows[0]["to_wake"], rows[0]["contended"])
+    return ClaimAnswer(tasks, rows[0]["to_wake"], rows[0]["contended"], woken, busy)
 
 
-def report(connection: Connection, reports: Iterable[Report]) -> set[tuple[str, int]]:
-    """Answers the (id, epoch) that were still ours."""
-    body = jsonsafe.dump([mask_data(_fields(each)) for each in sorted(reports, key=_by_id)])
-    return {(row["id"], row["epoch"]) for row in connection.fetch("report", {"reports": body})}
+def report(connection: Connection, worker: str, reports: Iterable[Report]) -> set[Key]:
+    """Returns the (id, epoch) that were still ours. Waits for tasks that somebody else has locked."""
+    return _report(connection, worker, reports, wait=True)[0]
 
 
-def settle(connection: Connection, settlements: Iterable[Settlement]) -> list[Row]:
-    """Answers a row for each that was still ours, with the status that it moved to."""
-    body = jsonsafe.dump([_fields(each) for each in sorted(settlements, key=_by_id)])
-    return connection.fetch("settle", {"outcomes": body})
+def try_report(connection: Connection, worker: str, reports: Iterable[Report]) -> tuple[set[Key], set[Key]]:
+    """Returns those that were still ours, and those that somebody else has locked: nothing was written for these."""
+    return _report(connection, worker, reports, wait=False)
+
+
+def _report(connection: Connection, worker: str, reports: Iterable[Report], *, wait: bool) -> tuple[set[Key], set[Key]]:
+    body = jsonsafe.dump([mask_data(as_json(each)) for each in sorted(reports, key=_by_id)])
+    rows = connection.fetch("report", {"worker": worker, "reports": body, "wait": wait})
+    owned = {(row["id"], row["epoch"]) for row in rows if not row["busy"]}
+    return owned, {(row["id"], row["epoch"]) for row in rows} - owned
+
+
+def settle(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> list[Row]:
+    """Returns a row for each that was still ours, with the status that it moved to. Waits for tasks that somebody else
+    has locked."""
+    return _settle(connection, worker, settlements, wait=True)[0]
+
+
+def try_settle(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> tuple[list[Row], set[Key]]:
+    """Returns the rows, and those that somebody else has locked: to be tried again."""
+    return _settle(connection, worker, settlements, wait=False)
+
+
+def _settle(
+    connection: Connection, worker: str, settlements: Iterable[Settlement], *, wait: bool
+) -> tuple[list[Row], set[Key]]:
+    body = jsonsafe.dump([as_json(each) for each in sorted(settlements, key=_by_id)])
+    rows = connection.fetch("settle", {"worker": worker, "outcomes": body, "wait": wait})
+    settled = [row for row in rows if not row["busy"]]
+    if len(settled) == len(rows):
+        return settled, set()
+    return settled, {(row["id"], row["epoch"]) for row in rows if row["busy"]}
+
+
+def close_gates(connection: Connection, closures: Mapping[str, float]) -> set[str]:
+    """The services that these tasks use asked for a pause of so many seconds. They ask everybody: the others wait at
+    their gates, and burn no attempt. Answers the tasks whose gate somebody held at this moment: to be tried again."""
+    parameters = {"tasks": list(closures), "seconds": list(closures.values())}
+    rows = connection.execute(statement("gates_close"), parameters).fetchall()
+    return {row["id"] for row in rows}
 
 
 def settled_before(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> set[tuple[str, int]]:
@@ -140,9 +186,12 @@ def settled_before(connection: Connection, worker: str, settlements: Iterable[Se
 
 
 @retrying
-def save(task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None) -> Row:
+def save(
+    worker: str, task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None
+) -> Row:
     """Adds to the checkpoint; durable when it returns. Saving the same again is the same as saving once."""
-    row = fetch_one("save", {"id": task_id, "epoch": epoch, "values": Jsonb(values, dumps=jsonsafe.dump)}, conn)
+    owner = {"worker": worker, "id": task_id, "epoch": epoch}
+    row = fetch_one("save", {**owner, "values": Jsonb(values, dumps=jsonsafe.dump)}, conn)
     if row is None:
         raise LeaseLost(task_id, epoch)
     checkpoint: Row = row["checkpoint"]
@@ -150,9 +199,9 @@ def save(task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Conn
 
 
 @retrying
-def require_owned(task_id: str, epoch: int) -> None:
+def require_owned(worker: str, task_id: str, epoch: int) -> None:
     """For code that is about to do something on the strength of its lease."""
-    if fetch_one("owned", {"id": task_id, "epoch": epoch}) is None:
+    if fetch_one("owned", {"worker": worker, "id": task_id, "epoch": epoch}) is None:
         raise LeaseLost(task_id, epoch)
 
 
@@ -161,12 +210,6 @@ def was_settled(worker: str, settlement: Settlement) -> bool:
     """The same as settled_before, for a single one and on a connection of the pool."""
     with get_database().pool().connection() as pooled:
         return bool(settled_before(pooled, worker, [settlement]))
-
-
-def pulse(connection: Connection, worker: str) -> list[HeldLease]:
-    """Renews the worker's leases and lists them, with what has been asked of their tasks."""
-    parameters: Parameters = {"worker": worker, "lease_seconds": get_settings().lease_seconds}
-    return [HeldLease(**row) for row in connection.fetch("pulse", parameters)]
 
 
 def retry_depth(queues: Sequence[str], limit: int) -> int:

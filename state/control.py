@@ -1,64 +1,68 @@
 """What people ask of a task while it lives, and that it be out of sight when it has ended."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from state import deadletters
 from state.bell import ring_control, ring_tasks, ring_work
 from state.connection import Row
-from state.database import fetch_one, retrying
+from state.database import fetch
 from state.gates import wake
 from state.logs import log_transitions
 from state.settings import get_settings
 from state.tasks import Task, get_task, refuse
+from state.verbs import Sign, perform
 
 Request = Literal["pause", "cancel", "force"]
 
 
-@retrying
 def cancel(task_id: str, *, force: bool = False) -> Task:
     """Canceled at once when nobody runs it; otherwise its worker is asked to stop (the task is still running then).
     With `force`, code that does not stop loses its process."""
     request: Request = "force" if force else "cancel"
-    return _asked(task_id, "cancel", fetch_one("cancel", {"id": task_id, "request": request}))
+    signs: list[Sign] = [{"to": "canceled"}, {"stage": "requested", "request": request}]
+    return _ask("cancel", task_id, signs, request=request)
 
 
-@retrying
 def pause(task_id: str) -> Task:
     """Paused at once when nobody runs it; otherwise its worker is asked to stop. Keeps its checkpoint and lane."""
-    limit = get_settings().token_limit
-    return _asked(task_id, "pause", fetch_one("pause", {"id": task_id, "token_limit": limit}))
+    too_dear: Sign = {"to": "dead", "error": {"type": "TokenLimitExceeded"}}
+    signs: list[Sign] = [{"to": "paused"}, too_dear, {"stage": "requested", "request": "pause"}]
+    return _ask("pause", task_id, signs, token_limit=get_settings().token_limit)
 
 
-@retrying
 def resume(task_id: str) -> Task:
     """A paused task goes on from its checkpoint, in its lane; a dead one is revived."""
-    row = fetch_one("resume", {"id": task_id})
-    if row is None:
+    rows = _run("resume", task_id, [{"from": "paused", "reason": "resumed"}])
+    if not rows:
         if get_task(task_id).status != "dead":
             raise refuse(task_id, "resume")
         return deadletters.revive_dead(task_id, "resume")
-    log_transitions([row])
+    log_transitions(rows)
     ring_tasks([task_id])
-    ring_work([row["queue"]])
+    ring_work([rows[0]["queue"]])
     return get_task(task_id)
 
 
-@retrying
 def delete(task_id: str) -> None:
     """Hides a finished task from everybody; its history is kept."""
-    row = fetch_one("hide", {"id": task_id})
-    if row is None:
+    rows = _run("hide", task_id, [])
+    if not rows:
         raise refuse(task_id, "delete")
-    wake(row["gates"])
+    wake(rows[0]["gates"])
 
 
-def _asked(task_id: str, verb: str, row: Row | None) -> Task:
-    if row is None:
+def _run(statement: str, task_id: str, signs: list[Sign], **parameters: Any) -> list[Row]:
+    return perform([task_id], signs, lambda _: fetch(statement, {"id": task_id, **parameters}))
+
+
+def _ask(verb: str, task_id: str, signs: list[Sign], **parameters: Any) -> Task:
+    rows = _run(verb, task_id, signs, **parameters)
+    if not rows:
         raise refuse(task_id, verb)
-    if row["status"] == "running":
+    if rows[0]["status"] == "running":
         ring_control()
     else:
-        log_transitions([row])
-        wake(row["gates"])
+        log_transitions(rows)
+        wake(rows[0]["gates"])
     ring_tasks([task_id])
     return get_task(task_id)

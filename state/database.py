@@ -1,37 +1,26 @@
 """Connections: one pool for a process, opened when first used (never at import: Dramatiq forks after it)."""
 
 import os
-import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool
 
 from state.connection import Connection, Parameters, Row
+from state.dberrors import breaks_connection
 from state.embedded import EmbeddedPostgres
-from state.errors import NotReady
+from state.retries import retrying as retrying  # the verbs import it from here
 from state.settings import get_settings
 from state.statements import statement
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-# What may be tried again without asking anybody: the transaction certainly left nothing behind, or the statement
-# is written so that running it twice is the same as running it once.
-RETRYABLE = (
-    psycopg.errors.SerializationFailure,
-    psycopg.errors.DeadlockDetected,
-    psycopg.OperationalError,
-    PoolTimeout,
-)
-_TRIES = 6
+# Of every transaction, whoever keeps it: a session, or a pooler's transaction.
+TIMEOUTS = {"statement_timeout": "30s", "lock_timeout": "10s", "idle_timeout": "60s"}
 
 # A peer that is gone without a word is given up after about ten seconds, whether we wait for it or it has not even
 # acknowledged what we said (there the kernel would try for a quarter of an hour).
@@ -55,7 +44,9 @@ class Database:
         # A pooler in transaction mode loses what a session has prepared or set.
         self._pooled = settings.direct_url is not None and settings.direct_url != settings.database_url
         self._pool: ConnectionPool[Connection] | None = None
+        self._threads = settings.threads
         self._warm: list[Connection] = []  # taken out of the pool, at most one
+        self._renewed_at = 0.0
         self._opening = threading.Lock()  # many threads may be the first
 
     def url(self) -> str:
@@ -73,6 +64,16 @@ class Database:
         self._configure(connection, prepare=direct or not self._pooled)
         return connection
 
+    def size_for(self, threads: int) -> None:
+        """Makes room for that many threads that use the pool at once; before or after it is opened."""
+        with self._opening:
+            self._threads = threads
+            if self._pool is not None:
+                self._pool.resize(1, self._pool_size())
+
+    def _pool_size(self) -> int:
+        return self._threads + 5  # one may be the warm one; the others are for the process's own threads
+
     def pool(self) -> ConnectionPool[Connection]:
         if self._pool is None:
             with self._opening:
@@ -84,7 +85,7 @@ class Database:
             self.url(),
             connection_class=Connection,
             min_size=1,
-            max_size=get_settings().threads + 5,  # one may be the warm one
+            max_size=self._pool_size(),
             open=True,
             timeout=10,
             kwargs={"autocommit": True, "row_factory": dict_row, "application_name": "callboard", **_KEEPALIVES},
@@ -103,18 +104,40 @@ class Database:
     def give_back(self, connection: Connection) -> None:
         if self._pool is None:  # closed meanwhile
             connection.close()
-        elif not self._warm and connection.pgconn.transaction_status == TransactionStatus.IDLE:
+        elif (
+            not self._warm
+            and self._is_current(connection)
+            and connection.pgconn.transaction_status == TransactionStatus.IDLE
+        ):
             self._warm.append(connection)  # should two do so at the same moment, two are kept
         else:
             self._pool.putconn(connection)
 
+    def discard(self, connection: Connection) -> None:
+        """Closes a connection that is good for nothing more, and all that were opened before this moment: after a
+        failover or a migration the others of the pool would fail one after the other, each at somebody's cost."""
+        connection.close()
+        if (pool := self._pool) is not None and self._is_current(connection):
+            self._renewed_at = time.monotonic()
+            with suppress(IndexError):  # others take from it at the same time
+                while True:
+                    pool.putconn(self._warm.pop())
+            pool.drain()
+
+    def _is_current(self, connection: Connection) -> bool:
+        return connection.opened_at > self._renewed_at
+
+    def _is_reusable(self, connection: Connection) -> bool:
+        return self._is_current(connection) and connection.pgconn.transaction_status == TransactionStatus.IDLE
+
     def _configure(self, connection: Connection, *, prepare: bool) -> None:
         if prepare:
-            connection.execute(statement("session"), prepare=False)
+            connection.execute(statement("session"), {**TIMEOUTS, "is_local": False}, prepare=False)
             connection.prepare_threshold = 0
             connection.keeps_prepared = True
         else:
             connection.prepare_threshold = None
+            connection.transaction_settings = {**TIMEOUTS, "is_local": True}
 
     def close(self) -> None:
         if self._pool is not None:
@@ -159,8 +182,14 @@ def connection(given: psycopg.Connection[Any] | None = None) -> Iterator[psycopg
     if given is not None:
         yield given
         return
-    with get_database().pool().connection() as pooled:
-        yield pooled
+    database = get_database()
+    with database.pool().connection() as pooled:
+        try:
+            yield pooled
+        except Exception as error:
+            if breaks_connection(error):
+                database.discard(pooled)
+            raise
 
 
 def fetch(
@@ -174,6 +203,8 @@ def fetch(
     if conn is None:
         with pooled() as own:
             return fetch(name, parameters, own, prepare=prepare)
+    if isinstance(conn, Connection):
+        return conn.execute(statement(name), parameters, prepare=prepare).fetchall()
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(statement(name), parameters, prepare=prepare).fetchall()
 
@@ -186,7 +217,9 @@ class pooled:  # noqa: N801  (used like a function; a generator would take twice
         self._taken = self._database.take()
         return self._taken
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None and breaks_connection(error):
+            self._database.discard(self._taken)
         self._database.give_back(self._taken)
 
 
@@ -199,27 +232,3 @@ def fetch_often(name: str, parameters: Parameters) -> list[Row]:
 def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:
     rows = fetch(name, parameters, conn)
     return rows[0] if rows else None
-
-
-def retrying(verb: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Tries again after serialization failures, deadlocks and lost connections, with jitter and a cap.
-
-    Never inside the caller's own transaction: that one is the caller's to repeat.
-    """
-
-    @wraps(verb)
-    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        if kwargs.get("conn") is not None:
-            return verb(*args, **kwargs)
-        for attempt in range(1, _TRIES + 1):
-            try:
-                return verb(*args, **kwargs)
-            except PoolTimeout as failure:  # that was waiting enough
-                raise NotReady(f"The database does not answer: {failure}") from failure
-            except RETRYABLE as failure:
-                if isinstance(failure, psycopg.errors.QueryCanceled) or attempt == _TRIES:
-                    raise
-                time.sleep(min(0.05 * 2**attempt, 1.0) * random.uniform(0.5, 1.0))  # noqa: S311
-        raise AssertionError("unreachable")
-
-    return wrapper

@@ -1,7 +1,7 @@
 """Dead letters: tasks that need a person. To be looked at, revived as they are or with another payload, or dismissed;
 one by one, or many by what they have in common."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,13 +10,15 @@ from state import jsonsafe
 from state.bell import ring_tasks, ring_work
 from state.connection import Row
 from state.database import fetch, fetch_one, retrying
-from state.errors import EmptyFilter
+from state.errors import DedupKeyTaken, EmptyFilter
 from state.gates import wake
 from state.logs import log_transitions
 from state.submission import NewTask
 from state.tasks import DEFAULT_LIMIT, Task, get_task, refuse
+from state.verbs import Sign, perform
 
 BATCH = 500
+_DISMISSED: list[Sign] = [{"reason": "dismissed"}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,9 @@ class Bulk:
     """What a redrive or a dismissal by filter did, or (`dry_run`) would have done."""
 
     tasks: int
-    groups: list[Row]  # {actor, error_type, tasks}, most first
+    groups: list[Row]  # all that fit: {actor, error_type, tasks}, most first
     dry_run: bool
+    skipped: int = 0  # another task holds their dedup key
 
 
 def retry(task_id: str, payload: Any = None) -> Task:
@@ -37,7 +40,7 @@ def retry(task_id: str, payload: Any = None) -> Task:
 
 def dismiss(task_id: str) -> Task:
     """Nobody wants it any more: canceled."""
-    rows = _dismiss(task_id)
+    rows = perform([task_id], _DISMISSED, lambda ids: fetch("dismiss", {"ids": ids}))
     if not rows:
         raise refuse(task_id, "dismiss")
     _announce(rows)
@@ -67,10 +70,17 @@ def redrive(
     all: bool = False,  # noqa: A002  (the word that the API uses)
     dry_run: bool = False,
 ) -> Bulk:
-    """Revives all dead letters that fit. Without actor, error_type or older_than only if `all` is said; a tenant says
-    whose they are, not which."""
+    """Revives all dead letters that fit, except those whose dedup key another unfinished task holds. Without actor,
+    error_type or older_than only if `all` is said; a tenant says whose they are, not which."""
     _require_filter("redrive", all, actor, error_type, older_than)
-    return _in_batches("redrive_batch", _wanted(actor, error_type, tenant, _moment_before(older_than or 0)), dry_run)
+    wanted = _wanted(actor, error_type, tenant, _moment_before(older_than or 0))
+    if dry_run:
+        return _foreseen(wanted, _redrive_skips(wanted))
+
+    def revive(ids: list[str]) -> list[Row]:
+        return fetch("revive", {"ids": ids, "why": "redriven", "edited": None, "wanted": wanted})
+
+    return _in_batches(wanted, [{"reason": "redriven"}], revive)
 
 
 def dismiss_many(
@@ -84,7 +94,10 @@ def dismiss_many(
 ) -> Bulk:
     """Cancels all dead letters that fit; the filter is that of redrive."""
     _require_filter("dismiss", all, actor, error_type, older_than)
-    return _in_batches("dismiss_batch", _wanted(actor, error_type, tenant, _moment_before(older_than or 0)), dry_run)
+    wanted = _wanted(actor, error_type, tenant, _moment_before(older_than or 0))
+    if dry_run:
+        return _foreseen(wanted, skipped=0)
+    return _in_batches(wanted, _DISMISSED, lambda ids: fetch("dismiss_batch", {"ids": ids, "wanted": wanted}))
 
 
 def revive_dead(task_id: str, verb: str) -> Task:
@@ -98,19 +111,20 @@ def _edited(task: Task, payload: Any) -> dict[str, Any]:
     return {name: row[name] for name in ("payload", "gates", "gate_limits")}
 
 
-@retrying
 def _revive(task_id: str, verb: str, why: str, edited: dict[str, Any] | None) -> Task:
     body = None if edited is None else jsonsafe.dump(edited)
-    rows = fetch("revive", {"ids": [task_id], "why": why, "edited": body})
+
+    def revive(ids: list[str]) -> list[Row]:
+        return fetch("revive", {"ids": ids, "why": why, "edited": body, "wanted": None})
+
+    rows = perform([task_id], [{"to": "queued", "reason": why}], revive)
     if not rows:
         raise refuse(task_id, verb)
+    [row] = rows
+    if row["holder"] is not None:
+        raise DedupKeyTaken(task_id, row["dedup_key"], row["holder"])
     _announce(rows)
     return get_task(task_id)
-
-
-@retrying
-def _dismiss(task_id: str) -> list[Row]:
-    return fetch("dismiss", {"ids": [task_id]})
 
 
 @retrying
@@ -124,8 +138,15 @@ def _groups(wanted: str) -> list[Row]:
 
 
 @retrying
-def _batch(statement: str, wanted: str, after: str) -> list[Row]:
-    return fetch(statement, {"wanted": wanted, "after": after, "limit": BATCH})
+def _next_ids(wanted: str, after: str) -> list[str]:
+    rows = fetch("dead_letter_ids", {"wanted": wanted, "after": after, "limit": BATCH})
+    return [row["id"] for row in rows]
+
+
+@retrying
+def _redrive_skips(wanted: str) -> int:
+    row = fetch_one("redrive_skips", {"wanted": wanted})
+    return row["tasks"] if row else 0
 
 
 @retrying
@@ -146,17 +167,23 @@ def _require_filter(verb: str, everything: bool, *filters: object) -> None:
         raise EmptyFilter(verb)
 
 
-def _in_batches(statement: str, wanted: str, dry_run: bool) -> Bulk:
+def _foreseen(wanted: str, skipped: int) -> Bulk:
+    groups = _groups(wanted)
+    return Bulk(sum(group["tasks"] for group in groups) - skipped, groups, dry_run=True, skipped=skipped)
+
+
+def _in_batches(wanted: str, signs: list[Sign], act: Callable[[list[str]], list[Row]]) -> Bulk:
     """Each batch is one statement and its own transaction. `died_by` is the moment of the first look: what dies again
     meanwhile is not taken twice."""
     groups = _groups(wanted)
-    if dry_run:
-        return Bulk(sum(group["tasks"] for group in groups), groups, dry_run=True)
-    done, after = 0, ""
-    while rows := _batch(statement, wanted, after):
-        done, after = done + len(rows), rows[-1]["id"]
-        _announce(rows)
-    return Bulk(done, groups, dry_run=False)
+    done = skipped = 0
+    after = ""
+    while ids := _next_ids(wanted, after):
+        rows = perform(ids, signs, act)
+        moved = [row for row in rows if row.get("holder") is None]
+        done, skipped, after = done + len(moved), skipped + len(rows) - len(moved), ids[-1]
+        _announce(moved)
+    return Bulk(done, groups, dry_run=False, skipped=skipped)
 
 
 def _announce(rows: Iterable[Row]) -> None:

@@ -49,6 +49,17 @@ class IllegalTransition(StateError):
         self.status = status
 
 
+class DedupKeyTaken(StateError):
+    """A dead task cannot be revived while another one holds its dedup key."""
+
+    def __init__(self, task_id: str, dedup_key: str, holder: str) -> None:
+        super().__init__(
+            f"Task {task_id} cannot be revived: the unfinished task {holder} holds its dedup key {dedup_key!r}."
+        )
+        self.task_id = task_id
+        self.holder = holder
+
+
 class EmptyFilter(StateError):
     """A verb that would act on everything, without having been told so."""
 

@@ -1,15 +1,47 @@
 """Gates: the named conditions that a task must pass to start. Claims decide at them; here people and code set them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from state import jsonsafe
 from state.bell import ring_tasks, ring_work
-from state.connection import Row
-from state.database import connection, fetch, fetch_often, fetch_one, retrying
+from state.connection import Connection, Parameters, Row
+from state.database import connection, fetch, fetch_often, fetch_one, pooled, retrying
 from state.errors import GateNotFound, InvalidPayload
+from state.settings import get_settings
 from state.statements import statement
+
+_PIPELINED = 100  # gates woken in one round trip
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """Opens when this share of at least `volume` results in `window` seconds are failures of the service, and stays
+    open for `seconds`. None: as the settings say (CALLBOARD_BREAKER_…)."""
+
+    threshold: float | None = None
+    volume: int | None = None
+    window: float | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [value for value in (self.threshold, self.volume, self.window, self.seconds) if value is not None]
+        if any(value <= 0 for value in given) or (self.threshold or 0) > 1:
+            raise ValueError(f"{self}: all above 0, and the threshold at most 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most so many starts in so many seconds."""
+
+    count: int
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or self.seconds <= 0:
+            raise ValueError(f"{self}: at least one start, in more than 0 seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +50,20 @@ class Gate:
 
     key: str
     limit: int | None = None
-    breaker: bool = False  # a service behind it may fail: share a circuit breaker
+    breaker: bool | Breaker = False  # a service behind it may fail: share a circuit breaker
+    rate: Rate | None = None
+
+    def declaration(self) -> Row:
+        """As a row of the gate's columns."""
+        said: Row = {"key": self.key, "max_concurrent": self.limit}
+        if self.rate is not None:
+            said |= {"rate_count": self.rate.count, "rate_seconds": self.rate.seconds}
+        if self.breaker:
+            given = self.breaker if isinstance(self.breaker, Breaker) else Breaker()
+            for name in Breaker.__slots__:
+                value = getattr(given, name)
+                said[f"breaker_{name}"] = getattr(get_settings(), f"breaker_{name}") if value is None else value
+        return said
 
 
 def tenant_gate(tenant: str) -> Gate:
@@ -26,42 +71,97 @@ def tenant_gate(tenant: str) -> Gate:
 
 
 def target_gate(tenant: str | None, target: str) -> Gate:
-    return Gate(f"target:{tenant or ''}/{target}")
+    """The first slash of the key ends the tenant, whatever characters that has."""
+    owner = (tenant or "").replace("%", "%25").replace("/", "%2F")
+    return Gate(f"target:{owner}/{target}")
 
 
 @retrying
-def declare(gates: Iterable[Gate]) -> None:
-    """What the code says. A limit that an operator has changed stays as it is."""
-    by_key = {gate.key: gate for gate in gates}  # several actors may share one
-    rows = [by_key[key] for key in sorted(by_key)]
-    with connection() as used:
-        used.execute(
-            statement("gates_declare"),
-            {
-                "keys": [gate.key for gate in rows],
-                "limits": [gate.limit for gate in rows],
-                "breakers": [0.5 if gate.breaker else None for gate in rows],
-            },
-        )
+def declare(gates: Iterable[Gate]) -> list[Gate]:
+    """What the code says. A limit, rate or breaker that an operator has changed stays as it is. Waits for nobody:
+    answers the gates that somebody held at this moment, to be declared again soon."""
+    by_key: dict[str, Gate] = {}
+    for gate in gates:  # several actors may share one
+        by_key[gate.key] = _merged(by_key.get(gate.key), gate)
+    if not by_key:
+        return []
+    said = [by_key[key].declaration() for key in sorted(by_key)]
+    busy = [row["key"] for row in fetch("gates_declare", {"gates": jsonsafe.dump(said)})]
+    return [by_key[key] for key in busy]
+
+
+def _merged(one: Gate | None, other: Gate) -> Gate:
+    if one is None:
+        return other
+    limits = [limit for limit in (one.limit, other.limit) if limit is not None]
+    return Gate(one.key, min(limits, default=None), one.breaker or other.breaker, one.rate or other.rate)
+
+
+_declared: set[Gate] = set()  # by this process
+_REMEMBERED = 10_000
+
+
+def declare_unseen(gates: Iterable[Gate]) -> None:
+    """For gates that an actor names only in its answer to a payload: those with a rate or a breaker are declared when
+    this process first meets them. In a transaction of its own; a gate that is busy is declared at the next meeting."""
+    unseen = {gate for gate in gates if (gate.breaker or gate.rate) and gate not in _declared}
+    if unseen:
+        busy = {gate.key for gate in declare(unseen)}
+        if len(_declared) > _REMEMBERED:
+            _declared.clear()
+        _declared.update(gate for gate in unseen if gate.key not in busy)
 
 
 @retrying
-def wake(keys: Iterable[str]) -> None:
-    """Something has left these gates: the next of their lines may go. After the commit of what left, never in it."""
+def wake(keys: Iterable[str]) -> set[str]:
+    """Something has left these gates: the next of their lines may go. After the commit of what left, never in it. One
+    transaction for each gate; answers those that somebody held at this moment, to be woken again soon."""
     wanted = sorted(set(keys))
-    if wanted:
-        _announce(fetch("wake", {"gates": wanted}))
+    if not wanted:
+        return set()
+    woken, busy = _wake_all(wanted)
+    announce_woken(woken)
+    return busy
 
 
 @retrying
-def sweep_lines() -> list[Row]:
-    """Repairs wake-ups that were lost, and opens gates whose time has come."""
-    woken = fetch_often("sweep_lines", {})
-    _announce(woken)
-    return woken
+def sweep_lines(after: str = "", limit: int = 1000) -> tuple[list[Row], str]:
+    """Repairs wake-ups that were lost, and opens gates whose time has come: at the next `limit` gates that have a line,
+    in the order of their keys. Answers what was woken and where to go on; "" is the beginning."""
+    keys = [row["key"] for row in fetch_often("lines_after", {"after": after, "limit": limit})]
+    woken, _ = _wake_all(keys)
+    announce_woken(woken)
+    return woken, keys[-1] if len(keys) == limit else ""
 
 
-def _announce(woken: list[Row]) -> None:
+def _wake_all(keys: Sequence[str]) -> tuple[list[Row], set[str]]:
+    woken: list[Row] = []
+    busy: set[str] = set()
+    with pooled() as own:
+        for start in range(0, len(keys), _PIPELINED):
+            part = keys[start : start + _PIPELINED]
+            part_woken, part_busy = wake_on(own, part)
+            woken += part_woken
+            busy.update(part_busy)
+    return woken, busy
+
+
+def wake_on(connection: Connection, keys: Sequence[str]) -> tuple[list[Row], list[str]]:
+    """Returns what was woken, and the gates that somebody held at this moment."""
+    return read_woken(keys, connection.pipeline(wake_calls(keys)))
+
+
+def wake_calls(keys: Iterable[str]) -> list[tuple[str, Parameters]]:
+    return [("wake_gate", {"gate": key}) for key in keys]
+
+
+def read_woken(keys: Sequence[str], answers: Sequence[list[Row]]) -> tuple[list[Row], list[str]]:
+    woken = [row for answer in answers for row in answer if not row["busy"]]
+    busy = [key for key, answer in zip(keys, answers, strict=True) if any(row["busy"] for row in answer)]
+    return woken, busy
+
+
+def announce_woken(woken: Sequence[Row]) -> None:
     if woken:
         ring_work({row["queue"] for row in woken})
         ring_tasks(row["id"] for row in woken)
@@ -83,8 +183,7 @@ def get_gate(key: str) -> Row:
 _FREE_PREFIXES = ("tenant:", "target:", "queue:")  # these may be set before anything has passed them
 _FIELDS = ("max_concurrent", "rate_count", "rate_seconds", "paused", "closed_until", "breaker_threshold",
            "breaker_volume", "breaker_window", "breaker_seconds")  # fmt: skip
-
-
+_OF_QUEUES = ("paused", "closed_until")  # nothing is counted there: a queue is left out of a claim, or it is not
 _FRESH: Row = {"paused": False, "breaker_volume": 10, "breaker_window": 60, "breaker_seconds": 60}
 
 
@@ -98,11 +197,15 @@ def put_gate(key: str, **changes: Any) -> Row:
         not key.startswith(_FREE_PREFIXES) or key.endswith(":") or len(key) > 400 or not key.isprintable()
     ):
         raise GateNotFound(key)
+    if key.startswith("queue:"):
+        for name in sorted(changes.keys() - set(_OF_QUEUES)):
+            if changes[name] is not None:
+                raise InvalidPayload(f"{name}: a queue can only be paused or closed; limit its tasks' gates", name)
     wanted = {name: changes.get(name, (current or _FRESH).get(name)) for name in _FIELDS}
     _check(wanted)
-    if current is None:
-        declare([Gate(key)])
     with connection() as used:
+        if current is None:
+            used.execute(statement("gate_create"), {"key": key})
         used.execute(statement("gate_put"), {"key": key, "changed": list(changes), **wanted})
     wake([key])
     ring_work([key.removeprefix("queue:")] if key.startswith("queue:") else [])
@@ -135,11 +238,3 @@ def _check(wanted: dict[str, Any]) -> None:
     until = wanted["closed_until"]
     zoned = until is None or (isinstance(until, datetime) and until.tzinfo is not None)
     require("closed_until", zoned, "must be a time with a zone, or null")
-
-
-@retrying
-def heed_retry_after(task_id: str, seconds: float) -> None:
-    """The service that this task uses asked for a pause. It asks everybody: the others wait at its gate, and burn no
-    attempt."""
-    with connection() as used:
-        used.execute(statement("gates_close"), {"task": task_id, "seconds": seconds})

@@ -26,6 +26,7 @@ class Begun:
 
 @retrying
 def begin_generation(
+    worker: str,
     task_id: str,
     epoch: int,
     *,
@@ -40,6 +41,7 @@ def begin_generation(
         "generation_begin",
         {
             "id": new_generation_id(),
+            "worker": worker,
             "task_id": task_id,
             "epoch": epoch,
             "provider": provider,
@@ -54,12 +56,13 @@ def begin_generation(
 
 @retrying
 def finish_generation(
-    task_id: str, epoch: int, *, raw_response: dict[str, Any], contents: list[StoredBytes]
+    worker: str, task_id: str, epoch: int, *, raw_response: dict[str, Any], contents: list[StoredBytes]
 ) -> list[str]:
     """Content rows and the generation's completion, in one statement. Answers the content ids in order."""
     row = fetch_one(
         "generation_finish",
         {
+            "worker": worker,
             "task_id": task_id,
             "epoch": epoch,
             "raw_response": _outside(raw_response),
@@ -73,11 +76,13 @@ def finish_generation(
 
 
 @retrying
-def fail_generation(task_id: str, epoch: int, error: dict[str, Any], raw_response: dict[str, Any] | None) -> None:
+def fail_generation(
+    worker: str, task_id: str, epoch: int, error: dict[str, Any], raw_response: dict[str, Any] | None
+) -> None:
     """Says why. When the error's category is not permanent, another attempt may go on with the same row."""
     raw = None if raw_response is None else _outside(raw_response)
-    parameters = {"task_id": task_id, "epoch": epoch, "error": _outside(mask_data(error)), "raw_response": raw}
-    _owned(fetch_one("generation_fail", parameters), task_id, epoch)
+    parameters = {"worker": worker, "task_id": task_id, "epoch": epoch, "error": _outside(mask_data(error))}
+    _owned(fetch_one("generation_fail", {**parameters, "raw_response": raw}), task_id, epoch)
 
 
 @retrying

@@ -12,6 +12,7 @@ from psycopg import sql
 from state.bell import EVERYTHING
 from state.connection import Connection
 from state.database import get_database
+from state.dberrors import kind_of
 from state.logs import log
 from state.statements import statement
 
@@ -99,12 +100,27 @@ class Listener:
         while not self._stopping.is_set():
             try:
                 with get_database().connect("listener", direct=True) as connection:
-                    ear = Ear(connection, self._channel, self._heard, self._nudge)
-                    self.connected.set()
-                    while not self._stopping.is_set():
-                        if not ear.wait(_CHECK_SECONDS):
-                            connection.execute(statement("alive"))  # a dead peer does not say so
-            except psycopg.Error as lost:
-                log.warning("listener lost its connection", channel=self._channel, error=str(lost).strip())
+                    self._listen(connection)
+            except Exception as lost:  # whatever it is, the next connection may be better
+                self._report(lost)
             self.connected.clear()
             self._stopping.wait(_RECONNECT_SECONDS)
+
+    def _listen(self, connection: Connection) -> None:
+        require_writable(connection)
+        ear = Ear(connection, self._channel, self._heard, self._nudge)
+        self.connected.set()
+        while not self._stopping.is_set():
+            if not ear.wait(_CHECK_SECONDS):
+                require_writable(connection)
+
+    def _report(self, lost: Exception) -> None:
+        write = log.error if kind_of(lost) == "bug" else log.warning
+        write("listener lost its connection", channel=self._channel, error=str(lost).strip())
+
+
+def require_writable(connection: Connection) -> None:
+    """Fails if the peer is dead, which does not say so, or if it was demoted: nobody sends hints through a standby."""
+    [row] = connection.execute(statement("writable")).fetchall()
+    if not row["writable"]:
+        raise psycopg.errors.ReadOnlySqlTransaction("the server is read-only")

@@ -5,7 +5,7 @@ import logging
 import sys
 import time
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 from structlog.typing import EventDict
@@ -57,9 +57,9 @@ def _mask_line(_logger: object, _method: str, line: EventDict) -> EventDict:
 
 
 def configure_logs(level: str | None = None) -> None:
-    global _tells_transitions
+    global _told_levels
     level = level or get_settings().log_level
-    _tells_transitions = level in ("debug", "info")
+    _told_levels = _LEVELS[_LEVELS.index(level) :]
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -82,13 +82,20 @@ def configure_logs(level: str | None = None) -> None:
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
-_tells_transitions = False
+Level = Literal["info", "warning", "error"]
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+_told_levels: tuple[str, ...] = ()
 
 
 def log_transitions(rows: list[dict[str, Any]], **common: str | None) -> None:
-    """As `log.info` would write them. There are thousands of these lines, so they are put together by hand, from
-    values that need no masking (what the application has bound does), and written at once: behind stderr is a pipe."""
-    if not _tells_transitions or not rows:
+    log_transitions_as("info", rows, **common)
+
+
+def log_transitions_as(level: Level, rows: list[dict[str, Any]], **common: str | None) -> None:
+    """As `log.info` and the like would write them. There are thousands of these lines, so they are put together by
+    hand, from values that need no masking (what the application has bound does), and written at once: behind stderr
+    is a pipe."""
+    if level not in _told_levels or not rows:
         return
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
     now = f"{_second(seconds)}.{nanoseconds // 1000:06}Z"
@@ -97,7 +104,7 @@ def log_transitions(rows: list[dict[str, Any]], **common: str | None) -> None:
     _stderr.write("".join([
         f'{{"task_id": "{row["id"]}", "actor": {_quote(row["actor"])}, "epoch": {row["epoch"]}, '
         f'"to": "{row["status"]}", "from": {_quote(common.get("from", row.get("before", "running")))}, '
-        f'"worker": {_quote(common.get("worker", row.get("worker_id")))}, "event": "transition", "level": "info", '
+        f'"worker": {_quote(common.get("worker", row.get("worker_id")))}, "event": "transition", "level": "{level}", '
         f'"timestamp": "{now}"{more}}}\n'
         for row in rows
     ]))  # fmt: skip

@@ -41,12 +41,19 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(30, ge=1, description="How long a worker's silence is taken for life.")
     pulse_seconds: float = Field(2, gt=0, description="How often a worker renews its leases.")
     grace_seconds: float = Field(5, ge=0, description="How long running tasks may finish after SIGTERM.")
-    poll_seconds: float = Field(1, gt=0, description="How often work is looked for when no wake-up arrives.")
     retry_share: float = Field(0.3, ge=0, le=1, description="Share of starts that goes to the retry lane.")
     retry_share_warning: float = Field(0.2, ge=0, le=1, description="The same, when the retry lane is long.")
     retry_share_critical: float = Field(0.1, ge=0, le=1, description="The same, when it is very long.")
     retry_warning: int = Field(1000, ge=1, description="From how many tasks on the retry lane is long.")
     retry_critical: int = Field(5000, ge=1, description="Above how many tasks it is very long.")
+    unknown_actor_seconds: float = Field(
+        600, gt=0, description="How long a task waits for a worker that knows its actor; then it is dead."
+    )
+    max_attempts: int = Field(4, ge=1, le=1000, description="Attempts of a task whose actor does not say how many.")
+    breaker_threshold: float = Field(0.5, gt=0, le=1, description="Share of failures that opens a circuit breaker.")
+    breaker_volume: int = Field(10, ge=1, description="Fewest results that a circuit breaker is judged by.")
+    breaker_window: float = Field(60, gt=0, description="Seconds that a result counts for a circuit breaker.")
+    breaker_seconds: float = Field(60, gt=0, description="Seconds that a circuit breaker stays open before a probe.")
     max_task_age: float = Field(3600, gt=0, description="Seconds until a summarization that has not ended is given up.")
     token_limit: int | None = Field(None, ge=1, description="Most tokens that a task may use over all its attempts.")
     secret_names: Annotated[list[str], NoDecode] = Field(

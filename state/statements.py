@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import LiteralString
 
 _FOLDER = Path(__file__).parent / "sql"
+_FRAGMENT = re.compile(r"/\*(\w+)\*/")  # what several statements share: state/sql/fragments/<name>.sql
 
 
 @cache
 def statement(name: str) -> LiteralString:
+    return _FRAGMENT.sub(lambda found: _read(f"fragments/{found[1]}"), _read(name))
+
+
+def _read(name: str) -> LiteralString:
     # Without what only people read: psycopg parses a statement of more than 4 kB anew at each call.
     lines = (line.strip() for line in (_FOLDER / f"{name}.sql").read_text().splitlines())
     return "\n".join(line for line in lines if line and not line.startswith("--"))

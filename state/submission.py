@@ -12,7 +12,8 @@ from pydantic_core import to_json
 from state import catalog
 from state.bell import ring_work, work_notification
 from state.catalog import ActorSpec
-from state.database import connection, fetch, fetch_one, pooled, retrying
+from state.connection import Row
+from state.database import connection, fetch, pooled, retrying
 from state.errors import InvalidPayload
 from state.gates import Gate, target_gate, tenant_gate
 from state.ids import new_task_id
@@ -41,7 +42,7 @@ class NewTask:
     dedup_key: str | None = None
     dedup_ttl_seconds: float = 24 * 3600.0
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Row:
         """The row to insert; raises UnknownActor or InvalidPayload, and then nothing was written."""
         spec = catalog.get(self.actor)
         self._check()
@@ -116,7 +117,7 @@ def submit_new(new: NewTask, *, conn: psycopg.Connection[Any] | None = None) -> 
 
 
 @retrying
-def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) -> Task:
+def _insert_one(row: Row, *, conn: psycopg.Connection[Any] | None) -> Task:
     gates = {"gates": row["gates"] or None, "gate_limits": row["gate_limits"] or None}
     asked = {**row, **gates, "payload": to_json(row["payload"]).decode()}
     try:
@@ -134,54 +135,95 @@ def _insert_one(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None) ->
 
 
 @retrying
-def _insert_keyed(row: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None) -> Task:
-    """The key and its task commit together. Who does not get the key gets the task that holds it."""
+def _insert_keyed(row: Row, *, conn: psycopg.Connection[Any] | None = None) -> Task:
+    """The key and its task commit together. Returns the holder if the key is taken, and the task itself if an earlier
+    try has been committed and only its answer was lost."""
     if conn is None:
         with connection() as own, own.transaction():
             task = _insert_keyed(row, conn=own)
         ring_work([row["queue"]])
         return task
-    while fetch_one("dedup_take", row, conn) is None:
-        holder = fetch_one("dedup_holder", row, conn)
-        task = get_task(holder["task_id"] if holder else row["id"], conn=conn)
-        if task.task_id == row["id"] or not task.finished:  # otherwise the key has been given free a moment ago
-            task.deduplicated = task.task_id != row["id"]
-            return task
-    return _insert_one(row, conn=conn)
+    [taken] = _take_keys([row], conn)
+    if taken["holder"] == row["id"] and not taken["known"]:
+        return _insert_one(row, conn=conn)
+    task = get_task(taken["holder"], conn=conn)
+    task.deduplicated = task.task_id != row["id"]
+    return task
 
 
 def submit_many(tasks: Iterable[NewTask], *, conn: psycopg.Connection[Any] | None = None) -> list[str]:
     """Accepts many tasks, or none: they commit together. Answers their ids in order; with a dedup key that is held,
-    the id of its holder."""
-    tasks = list(tasks)
-    in_one_statement = len(tasks) <= CHUNK and all(task.dedup_key is None for task in tasks)
-    if conn is None and len(tasks) > 1 and not in_one_statement:
-        with connection() as own, own.transaction():
-            ids = submit_many(tasks, conn=own)
-        ring_work({task.queue or catalog.get(task.actor).queue for task in tasks})
+    the id of its holder. With `conn`, inside the caller's own transaction, and the caller is the one to repeat it."""
+    rows = [task.row() for task in tasks]
+    if conn is not None:
+        ids, inserted = _insert_all(rows, conn)
+        log_transitions(inserted, **_FROM_NOTHING)
         return ids
-    rows = [task.row() for task in tasks if task.dedup_key is None]
-    for chunk in _chunks(rows):
-        _insert_many(chunk, conn=conn)
-    inserted = iter(rows)
-    return [next(inserted)["id"] if task.dedup_key is None else submit_new(task, conn=conn).task_id for task in tasks]
+    if len(rows) > CHUNK or any(row["dedup_key"] is not None for row in rows):
+        return _insert_together(rows)
+    if rows:
+        log_transitions(_insert_many(rows, conn=None), **_FROM_NOTHING)
+    return [row["id"] for row in rows]
 
 
-def _chunks(rows: Sequence[dict[str, Any]]) -> list[Sequence[dict[str, Any]]]:
+def _insert_together(rows: Sequence[Row]) -> list[str]:
+    """All in one transaction, repeated as a whole. The ids were made before the first try: if that one's COMMIT has
+    succeeded and only its answer was lost, they are found, and the answer is the one that it would have given."""
+    ids: list[str] = []
+    inserted: list[Row] = []
+
+    @retrying
+    def attempt() -> None:
+        nonlocal ids, inserted
+        if ids and fetch("any_task", {"ids": [row["id"] for row in rows]}):
+            return
+        with connection() as own, own.transaction():
+            ids, inserted = _insert_all(rows, own)
+
+    attempt()
+    log_transitions(inserted, **_FROM_NOTHING)
+    ring_work({row["queue"] for row in rows})
+    return ids
+
+
+def _insert_all(rows: Sequence[Row], conn: psycopg.Connection[Any]) -> tuple[list[str], list[Row]]:
+    """The ids to answer, in order, and what was inserted. Of several with one key, the first gets it."""
+    firsts: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        if row["dedup_key"] is not None:
+            firsts.setdefault(_key_of(row), row)
+    taken = {each["id"]: each for each in _take_keys(list(firsts.values()), conn)}
+    holders = {key: taken[first["id"]]["holder"] for key, first in firsts.items()}
+    ids = [str(holders.get(_key_of(row), row["id"])) for row in rows]
+    new = [row for row, answered in zip(rows, ids, strict=True) if answered == row["id"]]
+    return ids, [row for chunk in _chunks(new) for row in _insert_many(chunk, conn=conn)]
+
+
+def _key_of(row: Row) -> tuple[Any, ...]:
+    return row["tenant"], row["actor"], row["dedup_key"]
+
+
+def _take_keys(rows: Sequence[Row], conn: psycopg.Connection[Any]) -> list[Row]:
+    """In the order of the keys, whatever the order of the rows: two callers with the same keys never deadlock."""
+    if not rows:
+        return []
+    fields = ("id", "tenant", "actor", "dedup_key", "dedup_ttl_seconds")
+    asked = to_json([{name: row[name] for name in fields} for row in rows]).decode()
+    return fetch("dedup_take", {"asked": asked}, conn)
+
+
+def _chunks(rows: Sequence[Row]) -> list[Sequence[Row]]:
     return [rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK)]
 
 
 @retrying
-def _insert_many(rows: Sequence[dict[str, Any]], *, conn: psycopg.Connection[Any] | None) -> None:
+def _insert_many(rows: Sequence[Row], *, conn: psycopg.Connection[Any] | None) -> list[Row]:
     _count_before(rows)
     asked = {"tasks": to_json([{name: v for name, v in row.items() if v is not None} for row in rows]).decode()}
-    inserted = _insert("submit", asked, {row["queue"] for row in rows}, conn)
-    log_transitions(inserted, **_FROM_NOTHING)
+    return _insert("submit", asked, {row["queue"] for row in rows}, conn)
 
 
-def _insert(
-    statement: str, asked: dict[str, Any], queues: set[str], conn: psycopg.Connection[Any] | None
-) -> list[dict[str, Any]]:
+def _insert(statement: str, asked: Row, queues: set[str], conn: psycopg.Connection[Any] | None) -> list[Row]:
     if conn is not None:  # who commits must ring
         return fetch(statement, asked, conn)
     wake_up = work_notification(queues)
@@ -192,7 +234,7 @@ def _insert(
     return inserted
 
 
-def _count_before(rows: Sequence[dict[str, Any]]) -> None:
+def _count_before(rows: Sequence[Row]) -> None:
     """How many of the same kind stand before each in this batch: what its place is reckoned from."""
     peers: dict[tuple[Any, ...], int] = {}
     crowds: dict[str, int] = {}

@@ -1,17 +1,15 @@
-"""What time changes: due, lost and too old tasks. Any worker does it each second; two at once do no harm."""
+"""What time changes: due, lost and too old tasks. The maintainer does it each second; two at once do no harm."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from state.bell import ring_tasks, ring_work
+from state.announcements import announce
 from state.connection import Row
 from state.database import connection, fetch_often, retrying
-from state.gates import wake
-from state.logs import log_transitions
+from state.losses import BATCH, recover, sweep_silent
+from state.settings import get_settings
+from state.silence import Sign
 from state.statements import statement
-from state.workers import stopped
-
-BATCH = 1000
 
 
 @dataclass(slots=True)
@@ -24,26 +22,39 @@ class Swept:
 
     @property
     def more(self) -> bool:
-        return any(len(rows) >= BATCH for rows in (self.due, self.lost, self.expired))
+        return any(len(rows) >= BATCH for rows in (self.due, self.expired))
 
 
-@retrying
-def sweep(dead_workers: Sequence[str] = ()) -> Swept:
+_ask = retrying(fetch_often)
+
+
+def sweep(dead_workers: Sequence[str] = (), silent: Mapping[str, Sign] | None = None) -> Swept:
     """One bounded statement for each kind, each its own transaction."""
-    swept = Swept(
-        lost=fetch_often("sweep_lost", {"limit": BATCH, "dead_workers": list(dead_workers)}),
-        expired=fetch_often("sweep_expired", {"limit": BATCH}),
-        due=fetch_often("sweep_due", {"limit": BATCH}),
-    )
-    moved = [*swept.lost, *swept.expired, *swept.due]
-    if moved:
-        log_transitions(moved)
-        ring_tasks(row["id"] for row in moved)
-        ring_work({row["queue"] for row in moved if row["status"] == "queued"})
-        wake(gate for row in moved if row["status"] != "queued" or row in swept.lost for gate in row["gates"])
-    if dead_workers and len(swept.lost) < BATCH:
-        stopped(dead_workers)
-    return swept
+    return Swept(lost=[*recover(dead_workers), *sweep_silent(silent or {})], expired=sweep_expired(), due=sweep_due())
+
+
+def sweep_due() -> list[Row]:
+    rows = _ask("sweep_due", {"limit": BATCH})
+    announce(rows, left_gates=False)
+    return rows
+
+
+def sweep_expired() -> list[Row]:
+    rows = _ask("sweep_expired", {"limit": BATCH})
+    announce(rows, left_gates=True)
+    return rows
+
+
+def sweep_unknown() -> list[Row]:
+    """Tasks that have waited for a worker that knows their actor for too long."""
+    rows = _ask("sweep_unknown", {"limit": BATCH, "seconds": get_settings().unknown_actor_seconds})
+    announce(rows, left_gates=True, level="error")
+    return rows
+
+
+def read_signs() -> dict[str, Sign]:
+    """Of all workers that should be alive, or have leases, for an observer of their silence."""
+    return {row["worker_id"]: Sign(row["seen_at"], row["renewed_at"]) for row in _ask("worker_signs", {})}
 
 
 @retrying

@@ -18,6 +18,7 @@ class Vitals:
     oldest_queued_seconds: float | None
     last_started_seconds: float | None
     breakers: dict[str, str]  # state by gate
+    unknown_actors: list[str]  # that tasks wait for
 
 
 def get_vitals() -> Vitals:

@@ -1,4 +1,4 @@
-"""Worker processes: who they are, and how a neighbor on the same machine knows that one is dead."""
+"""Worker processes: who they are, their pulse, and how a sibling on the same machine knows that one is dead."""
 
 import os
 import secrets
@@ -9,8 +9,14 @@ from pathlib import Path
 
 import psutil
 
-from state.connection import Row
+from state import processes
+from state.connection import Connection, Parameters, Row
 from state.database import fetch, fetch_often, get_database, retrying
+from state.gates import wake
+from state.losses import recover as recover
+from state.losses import set_on_loss as set_on_loss
+from state.maintainer import LEASE_SECONDS
+from state.settings import get_settings
 from state.statements import statement
 
 
@@ -23,7 +29,8 @@ class Identity:
     boot_id: str
     pid_namespace: str
     pid: int
-    process_started: float
+    process_started: float  # by the wall clock, which may be stepped; for workers of release 15, which compare it
+    start_ticks: int | None  # by the kernel; None where it cannot be had
 
     @classmethod
     def of_this_process(cls) -> "Identity":
@@ -35,7 +42,34 @@ class Identity:
             pid_namespace=_link("/proc/self/ns/pid"),
             pid=pid,
             process_started=psutil.Process().create_time(),
+            start_ticks=processes.find_start_ticks(pid),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """Another worker process of the same host, boot and pid namespace."""
+
+    id: str
+    pid: int
+    start_ticks: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    id: str
+    epoch: int
+    claim_number: int
+    cancel_requested: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    leases: list[HeldLease]
+    has_work: bool  # something is queued in one of the worker's queues that is not paused
+    retry_depth: int  # of the retry lane, counted up to the limit that was asked for
+    siblings: list[Sibling]
+    maintainer_vacant: bool
 
 
 def _read(path: str) -> str:
@@ -52,38 +86,67 @@ def _link(path: str) -> str:
         return ""
 
 
+def register(identity: Identity, queues: Sequence[str], threads: int, actors: Sequence[str] = ()) -> None:
+    """Also opens the gates at which tasks wait for a worker that knows their actor."""
+    _register(identity, queues, threads, actors)
+    awaited = {row["actor"] for row in awaited_actors()}
+    wake(f"actor:{name}" for name in awaited.intersection(actors))
+
+
+@retrying
+def _register(identity: Identity, queues: Sequence[str], threads: int, actors: Sequence[str]) -> None:
+    fields = {name: getattr(identity, name) for name in Identity.__slots__}
+    _execute("worker_register", {**fields, "queues": list(queues), "threads": threads, "actors": list(actors)})
+
+
+@retrying
+def awaited_actors() -> list[Row]:
+    """Rows {actor, known}: the actors that tasks wait for, and whether a worker has registered that knows them."""
+    return fetch_often("awaited_actors", {})
+
+
+@retrying
+def stopped(ids: Sequence[str]) -> None:
+    """A worker that still has leases is not marked: its siblings recover them when it is dead."""
+    _execute("worker_stop", {"ids": list(ids)})
+
+
 def _execute(name: str, parameters: dict[str, object]) -> None:
     with get_database().pool().connection() as connection:
         connection.execute(statement(name), parameters)
 
 
-@retrying
-def register(identity: Identity, queues: Sequence[str], threads: int) -> None:
-    fields = {name: getattr(identity, name) for name in Identity.__slots__}
-    _execute("worker_register", {**fields, "queues": list(queues), "threads": threads})
+def pulse(connection: Connection, worker: str, queues: Sequence[str], retry_limit: int) -> Pulse:
+    """Renews the worker's leases and lists them, with what has been asked of their tasks; and says what an idle worker
+    must know."""
+    parameters: Parameters = {
+        "worker": worker,
+        "lease_seconds": get_settings().lease_seconds,
+        "queues": list(queues),
+        "retry_limit": retry_limit,
+        "maintainer_seconds": LEASE_SECONDS,
+    }
+    [row] = connection.fetch("pulse", parameters)
+    return Pulse(
+        leases=[HeldLease(**lease) for lease in row["leases"]],
+        has_work=row["has_work"],
+        retry_depth=row["retry_depth"],
+        siblings=[Sibling(**sibling) for sibling in row["siblings"]],
+        maintainer_vacant=row["maintainer_vacant"],
+    )
+
+
+def is_dead(sibling: Sibling) -> bool:
+    """Whether the kernel proves it. One that had our own pid was replaced by us: that keeps pid and start time."""
+    return sibling.pid == os.getpid() or processes.is_gone(sibling.pid, sibling.start_ticks)
 
 
 @retrying
-def stopped(ids: Sequence[str]) -> None:
-    _execute("worker_stop", {"ids": list(ids)})
-
-
-def dead_neighbors(identity: Identity) -> list[str]:
-    """Workers of this machine whose process is certainly gone: recovery need not wait for their leases."""
-    place = {"host": identity.host, "boot_id": identity.boot_id, "pid_namespace": identity.pid_namespace}
-    others = [row for row in fetch_often("worker_neighbors", place) if row["id"] != identity.id]
-    # One that had our own pid was replaced by us.
-    return [row["id"] for row in others if row["pid"] == identity.pid or not _lives(row["pid"], row["process_started"])]
-
-
-def _lives(pid: int, process_started: float) -> bool:
-    try:
-        process = psutil.Process(pid)
-        return abs(process.create_time() - process_started) < 1 and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.Error:
-        return True  # cannot tell: the lease will
+def dead_siblings(identity: Identity) -> list[str]:
+    """For a process that has no pulse, which would name its siblings."""
+    place: Parameters = {name: getattr(identity, name) for name in ("id", "host", "boot_id", "pid_namespace")}
+    siblings = [Sibling(**row) for row in fetch_often("worker_siblings", place)]
+    return [sibling.id for sibling in siblings if is_dead(sibling)]
 
 
 @retrying

@@ -15,6 +15,7 @@ from state.database import close_database
 from state.schema import migrate
 from state.settings import get_settings
 from tests.support.clock import Clock
+from tests.support.pgbouncer import BINARY, start_pgbouncer
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WorkerTree
 
@@ -78,6 +79,19 @@ def connection(database_url: str) -> Iterator[psycopg.Connection]:
 @pytest.fixture
 def clock(connection: psycopg.Connection) -> Clock:
     return Clock(connection)
+
+
+@pytest.fixture
+def pgbouncer(database_url: str) -> Iterator[str]:
+    """This process, and those started from it, go through PgBouncer, and to Postgres itself only where they must."""
+    if BINARY is None:
+        pytest.skip("there is no pgbouncer (Debian, Ubuntu: apt install pgbouncer)")
+    with start_pgbouncer(database_url) as url:
+        os.environ.update({"CALLBOARD_DATABASE_URL": url, "CALLBOARD_DIRECT_URL": database_url})
+        get_settings.cache_clear()
+        yield url
+        flush_bell()
+        close_database()
 
 
 @pytest.fixture

@@ -11,18 +11,18 @@ from dramatiq.middleware import (
     TimeLimit,
 )
 
+from broker.middleware.concurrency_keys import ConcurrencyKeys
 from broker.middleware.eventloop import EventLoop
-from broker.middleware.gatekeeper import Gatekeeper
+from broker.middleware.lifecycle import Lifecycle
 from broker.middleware.plainload import PlainLoad
-from broker.middleware.workday import Workday
 
 
 def standard_middleware() -> list[Any]:
     return [
-        Workday(),
-        Gatekeeper(),
+        Lifecycle(),
+        ConcurrencyKeys(),
         EventLoop(),
-        # Dramatiq's own. For tasks only the time limit acts: age and retries are the state store's.
+        # Dramatiq's own, for plain actors. The state store and the watchdog see to the tasks.
         AgeLimit(),
         TimeLimit(),
         ShutdownNotifications(),

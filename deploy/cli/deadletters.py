@@ -142,11 +142,14 @@ def _in_bulk(act: "Callable[[], Bulk]", words: tuple[str, str], as_json: bool) -
         except EmptyFilter as refused:
             raise Failure(BAD_INPUT, f"{refused} (--all)") from None
     if as_json:
-        print_json({"tasks": bulk.tasks, "groups": bulk.groups, "dry_run": bulk.dry_run})
+        print_json({"tasks": bulk.tasks, "skipped": bulk.skipped, "groups": bulk.groups, "dry_run": bulk.dry_run})
         return
     for group in bulk.groups:
         typer.echo(f"{group['tasks']:>8}  {plain(group['actor'])}  {plain(group['error_type'] or '-')}")
     typer.echo(f"{bulk.tasks} dead letters {words[bulk.dry_run]}.")
+    if bulk.skipped:
+        verb = "would be" if bulk.dry_run else "were"
+        typer.echo(f"{bulk.skipped} {verb} skipped: another task holds their dedup key.")
 
 
 def _table(tasks: "list[Task]") -> "Table":

@@ -3,9 +3,8 @@
 import time
 from pathlib import Path
 
-import psutil
-
 from state.database import close_database, get_database
+from state.embedded import PostgresServer
 
 _WAIT = 2.0  # seconds between two tries: what is left of the old server needs a moment to end
 
@@ -13,16 +12,12 @@ _WAIT = 2.0  # seconds between two tries: what is left of the old server needs a
 class EmbeddedServer:
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / "postgres"
+        self._server = PostgresServer(self.folder)
         self._next_try = 0.0
 
     @property
     def alive(self) -> bool:
-        try:
-            pid = int((self.folder / "postmaster.pid").read_text().split("\n", 1)[0])
-            process = psutil.Process(pid)
-            return process.name() == "postgres" and process.status() != psutil.STATUS_ZOMBIE
-        except (OSError, ValueError, psutil.NoSuchProcess):
-            return False
+        return self._server.is_running()
 
     def tend(self) -> str | None:
         """Starts the server again when it has died; says so when there is something to say."""
@@ -32,6 +27,6 @@ class EmbeddedServer:
         try:
             close_database()
             get_database().connect("up").close()
-        except Exception as failure:  # whatever pg_ctl, the server or the driver make of it
+        except Exception as failure:  # whatever the server or the driver make of it
             return f"was gone, and does not start yet ({failure})"
         return "was gone, and has been started again"

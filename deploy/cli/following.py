@@ -12,8 +12,8 @@ from state import Event, Task, get_events, get_task
 from state.bell import EVERYTHING, TASKS
 from state.errors import NotReady
 from state.listener import Listener
-from state.settings import get_settings
 
+_POLL = 1.0  # seconds between two looks, when no hint comes
 _PATIENCE = 120.0  # seconds without a database until it is not a restart any more
 
 
@@ -72,4 +72,4 @@ def _follow(task: Task, screen: Screen, news: threading.Event, listener: Listene
             screen.done(task)
             return task
         if not events:
-            news.wait(get_settings().poll_seconds)
+            news.wait(_POLL)

@@ -28,7 +28,7 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
         raise Failure(NOT_FOUND, str(missing)) from missing
     except errors.InvalidPayload as refused:
         raise Failure(BAD_INPUT, str(refused)) from refused
-    except errors.IllegalTransition as refused:
+    except (errors.IllegalTransition, errors.DedupKeyTaken) as refused:
         raise Failure(NOT_POSSIBLE, str(refused)) from refused
     except errors.NotReady as reason:
         raise Failure(NO_DATABASE, str(reason)) from reason
@@ -43,7 +43,7 @@ def _open(current_schema: bool) -> None:
     import psycopg
 
     from state.database import get_database
-    from state.schema import require_current_schema
+    from state.version import require_current_schema
 
     settings = read_settings()
     _configure_logs(settings.log_level)

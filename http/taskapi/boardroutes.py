@@ -111,7 +111,7 @@ BOARD_OPERATIONS = [
         "Let a paused or dead task of a target go on",
         {200: TaskView},
         query=TenantQuery,
-        problems=("task-not-found", "illegal-transition", "invalid-parameter"),
+        problems=("task-not-found", "illegal-transition", "dedup-key-taken", "invalid-parameter"),
     ),
     Operation(
         "POST",

@@ -50,13 +50,14 @@ class BulkView(BaseModel):
     """What was done, or with `dry_run` would have been."""
 
     tasks: int
-    groups: list[BulkGroup]
+    skipped: int = Field(description="Left as they are: another unfinished task holds their dedup key.")
+    groups: list[BulkGroup] = Field(description="All that fit the filter.")
     dry_run: bool
 
     @classmethod
     def of(cls, bulk: Bulk) -> "BulkView":
         groups = [BulkGroup.model_validate(group) for group in bulk.groups]
-        return cls(tasks=bulk.tasks, groups=groups, dry_run=bulk.dry_run)
+        return cls(tasks=bulk.tasks, skipped=bulk.skipped, groups=groups, dry_run=bulk.dry_run)
 
 
 async def get_dead_letters(request: Request) -> Response:

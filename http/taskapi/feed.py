@@ -30,7 +30,7 @@ class Pace:
 
     keep_alive: float = 15.0  # between two comments of a quiet stream
     patience: float = 30.0  # for a client to take what it is sent; after that it is dropped
-    poll: float = 1.0  # between two looks, when no hint comes
+    poll: float = 1.0  # at most, between two looks at all watched tasks
     capacity: int = 1000  # lines that wait for a client
 
 
@@ -135,11 +135,14 @@ class Feed:
             self._wake.set()
 
     async def _read(self) -> None:
+        look_at_all = 0.0
         while True:
-            with anyio.move_on_after(self.pace.poll if self._subscriptions else None) as waiting:
+            patience = max(look_at_all - self._loop.time(), 0) if self._subscriptions else None
+            with anyio.move_on_after(patience):
                 await self._wake.wait()
-            if waiting.cancelled_caught:
-                self._due.update(self._subscriptions)  # hints can get lost
+            if self._loop.time() >= look_at_all:  # hints can get lost; however many others come in, this look is due
+                self._due.update(self._subscriptions)
+                look_at_all = self._loop.time() + self.pace.poll
             self._wake.clear()
             try:
                 await self._read_once()

@@ -11,9 +11,18 @@ from starlette.responses import Response
 
 from state.errors import NotReady
 from state.logs import log
-from state.schema import require_current_schema
+from state.version import require_current_schema
 from state.vitals import Vitals, get_vitals
-from taskapi.views import ConsumptionHealth, DatabaseHealth, Health, HealthComponents, Sign, WorkersHealth, answer
+from taskapi.views import (
+    ActorsHealth,
+    ConsumptionHealth,
+    DatabaseHealth,
+    Health,
+    HealthComponents,
+    Sign,
+    WorkersHealth,
+    answer,
+)
 
 _STALLED_SECONDS = 60.0
 
@@ -44,6 +53,7 @@ def _examine() -> Health:
             WorkersHealth(status="unknown", alive=None, seconds_since_seen=None),
             ConsumptionHealth(status="unknown", running=None, oldest_queued_seconds=None, last_started_seconds=None),
             {},
+            ActorsHealth(status="unknown", missing=[], detail=None),
         )
     database = DatabaseHealth(status="ok", latency_ms=round((time.perf_counter() - began) * 1000, 3))
     workers = WorkersHealth(
@@ -51,8 +61,16 @@ def _examine() -> Health:
     )
     consumption = _consumption(vitals)
     open_breakers = [gate for gate, state in vitals.breakers.items() if state != "closed"]
-    well = vitals.workers > 0 and consumption.status != "stalled" and not open_breakers
-    return _health("healthy" if well else "degraded", database, workers, consumption, vitals.breakers)
+    actors = _actors(vitals.unknown_actors)
+    well = vitals.workers > 0 and consumption.status != "stalled" and not open_breakers and actors.status == "ok"
+    return _health("healthy" if well else "degraded", database, workers, consumption, vitals.breakers, actors)
+
+
+def _actors(missing: list[str]) -> ActorsHealth:
+    if not missing:
+        return ActorsHealth(status="ok", missing=[], detail=None)
+    detail = f"Tasks wait for actors that no worker knows: {', '.join(missing)}. Start a worker that has them."
+    return ActorsHealth(status="missing", missing=missing, detail=detail)
 
 
 def _consumption(vitals: Vitals) -> ConsumptionHealth:
@@ -74,8 +92,9 @@ def _health(
     workers: WorkersHealth,
     consumption: ConsumptionHealth,
     breakers: dict[str, str],
+    actors: ActorsHealth,
 ) -> Health:
     components = HealthComponents(
-        database=database, workers=workers, circuit_breakers=breakers, consumption=consumption
+        database=database, workers=workers, circuit_breakers=breakers, consumption=consumption, actors=actors
     )
     return Health(status=status, components=components, timestamp=datetime.now(UTC))

@@ -4,15 +4,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
-from psycopg_pool import PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from state import jsonsafe
+from state.dberrors import kind_of
 from state.errors import (
     ContentNotFound,
     ContentStoreFailed,
+    DedupKeyTaken,
     EmptyFilter,
     GateNotFound,
     GenerationNotFound,
@@ -47,6 +48,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "prompt-not-found": (404, "No such prompt"),
     "method-not-allowed": (405, "This method is not possible here"),
     "illegal-transition": (409, "Not possible in this status"),
+    "dedup-key-taken": (409, "Another task holds its dedup key"),
     "idempotency-pending": (409, "The first request is still under way"),
     "body-too-large": (413, "The body is too large"),
     "range-not-satisfiable": (416, "No such range of bytes"),
@@ -112,7 +114,7 @@ def problem_of(failure: Exception) -> Problem:
             return _of_state(failure)
         case psycopg.errors.ProgramLimitExceeded():  # a value that is too long for an index
             return Problem("invalid-input", "A value in the payload is too long to be stored.")
-        case psycopg.OperationalError() | PoolTimeout():
+        case psycopg.Error() if kind_of(failure) in ("again", "reconnect"):
             return _not_ready("The database does not answer. Try again in a moment.")
         case _:
             return Problem("internal-error", "This is a bug or a fault of this server; its log says more.")
@@ -134,6 +136,8 @@ def _of_state(failure: StateError) -> Problem:
         case IllegalTransition():
             members = {"task_id": failure.task_id, "task_status": failure.status}
             return Problem("illegal-transition", text, members)
+        case DedupKeyTaken():
+            return Problem("dedup-key-taken", text, {"task_id": failure.task_id, "holder": failure.holder})
         case EmptyFilter():
             return Problem("empty-filter", text)
         case IdempotencyConflict():

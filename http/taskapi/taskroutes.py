@@ -123,7 +123,7 @@ TASK_OPERATIONS = [
         control.post_resume,
         "Let a paused or dead task go on from where it was",
         {200: TaskView},
-        problems=("task-not-found", "illegal-transition"),
+        problems=("task-not-found", "illegal-transition", "dedup-key-taken"),
     ),
     Operation(
         "POST",
@@ -132,7 +132,7 @@ TASK_OPERATIONS = [
         "Run a dead task, or one that waits for its retry, again now; perhaps with another payload",
         {200: TaskView},
         body=control.RetryBody,
-        problems=("task-not-found", "illegal-transition", "unknown-actor", *BODY_PROBLEMS),
+        problems=("task-not-found", "illegal-transition", "dedup-key-taken", "unknown-actor", *BODY_PROBLEMS),
     ),
     Operation(
         "POST",

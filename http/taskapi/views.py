@@ -303,11 +303,20 @@ class ConsumptionHealth(BaseModel):
     last_started_seconds: float | None
 
 
+class ActorsHealth(BaseModel):
+    """Tasks of an actor that no worker knows wait for one that does."""
+
+    status: Literal["ok", "missing", "unknown"]
+    missing: list[str]
+    detail: str | None
+
+
 class HealthComponents(BaseModel):
     database: DatabaseHealth
     workers: WorkersHealth
     circuit_breakers: dict[str, str]
     consumption: ConsumptionHealth
+    actors: ActorsHealth
 
 
 class Health(BaseModel):

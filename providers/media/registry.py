@@ -13,11 +13,7 @@ _registry: Registry[MediaProvider] = Registry("media")
 register = _registry.register
 get = _registry.get
 names = _registry.names
-
-
-def concurrency(name: str) -> int:
-    """How many jobs of this provider may run at once, over all machines."""
-    return get(name).limits.concurrency
+concurrency = _registry.concurrency
 
 
 def params_model(name: str, action: str) -> type[ActionParams]:
@@ -61,7 +57,7 @@ def describe(name: str) -> dict[str, Any]:
         "name": name,
         "available": missing is None,
         "missing": missing,
-        "concurrency": provider.limits.concurrency,
+        "concurrency": concurrency(name),
         "poll_seconds": provider.poll_seconds,
         "actions": {
             action: {

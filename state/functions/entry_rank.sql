@@ -1,7 +1,9 @@
 -- The place of a task among those of the same queue, lane and priority, taken when it enters the queue: fair queueing
--- among tenants. Each tenant's tasks go into rounds, one into each; a tenant with nothing queued joins the current
--- round, before those that stand in it as followers (odd numbers). Read without locks: two that enter at the same
--- moment may share a round, which harms nobody. The rounds start at the clock, so what is put back comes first.
+-- among tenants. Each tenant's tasks go into rounds, one into each. A tenant with nothing queued joins the round after the
+-- current one, before those that stand in it as followers (odd numbers). Not the current round: tenants that come back as
+-- soon as their task has started would take every turn of it, and those with a backlog would never have theirs.
+-- Read without locks: two that enter at the same moment may share a round, which harms nobody. The rounds start at the
+-- clock, so what is put back comes first.
 CREATE OR REPLACE FUNCTION callboard.entry_rank(its_queue text, its_lane text, its_priority smallint, its_tenant text)
 RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -15,7 +17,7 @@ BEGIN
     IF last IS NOT NULL THEN
         RETURN (last / 2 + 1) * 2 + 1;
     END IF;
-    RETURN callboard.current_round(its_queue, its_lane, its_priority) * 2;
+    RETURN (callboard.current_round(its_queue, its_lane, its_priority) + 1) * 2;
 END $$;
 
 -- Pinned to the order of an index, which takes longer than the look itself: so only those ask who come first.

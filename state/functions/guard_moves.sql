@@ -28,15 +28,17 @@ CREATE OR REPLACE TRIGGER guard_moves AFTER UPDATE OF status ON callboard.tasks
 
 DROP FUNCTION IF EXISTS callboard.may_begin;
 
--- A task that leaves the line for good gives back the slots that it kept; its gates are woken by whoever moved it,
+-- A task that starts, or leaves the line for good, needs its reservations no more; its gates are woken by whoever moved it,
 -- or by the next sweep.
-CREATE OR REPLACE FUNCTION callboard.drop_kept_slots() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION callboard.drop_reservations() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF OLD.status IN ('queued', 'waiting') AND NEW.status NOT IN ('queued', 'waiting', 'running') THEN
-        DELETE FROM callboard.slots WHERE task_id = NEW.id AND epoch = 0;
+    IF OLD.status IN ('queued', 'waiting') AND NEW.status NOT IN ('queued', 'waiting') THEN
+        DELETE FROM callboard.reservations WHERE task_id = NEW.id;
     END IF;
     RETURN NULL;
 END $$;
 
+-- Under the name that it had when slots were kept: to drop a trigger, one would have to wait for every reader.
 CREATE OR REPLACE TRIGGER drop_kept_slots AFTER UPDATE OF status ON callboard.tasks
-    FOR EACH ROW WHEN (OLD.bounces > 0) EXECUTE FUNCTION callboard.drop_kept_slots();
+    FOR EACH ROW WHEN (OLD.bounces > 0) EXECUTE FUNCTION callboard.drop_reservations();
+DROP FUNCTION IF EXISTS callboard.drop_kept_slots;

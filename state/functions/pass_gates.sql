@@ -1,5 +1,6 @@
--- Which of these locked tasks, in their order, may start now. A task that meets a closed gate is parked there; one
--- whose gate another process holds at this moment is left alone. Gate rows are never waited for here.
+-- Which of these locked tasks, in their order, may start now; those take their slots, which the tasks of the next batch of
+-- this claim find counted. A task that meets a closed gate is parked there; one whose gate another process holds at this
+-- moment is left alone. Nothing is waited for.
 CREATE OR REPLACE FUNCTION callboard.pass_gates(
     candidates text[], wanted integer,
     OUT taken text[], OUT closed text[], OUT to_wake text[], OUT contended boolean
@@ -9,90 +10,84 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     keys text[];
-    held text[];                    -- gates whose lock is ours
-    rooms jsonb := '{}';            -- by gate: how many may still start
-    reasons jsonb := '{}';
+    limits integer[];
+    -- For each of the keys: how many may still start, by its limit and by everything else, and what to say at none.
+    rooms integer[];
+    reasons text[];
+    places integer[];
+    crowds text[];                  -- NULL: it has no limit
+    reserved_for text[];
     task record;
-    gate_key text;
     gate record;
+    gate_key text;
+    place integer;
     stopped_at text;
     reason text;
+    crowded boolean;
     passed text[];
     parked_ids text[] := '{}';
     parked_gates text[] := '{}';
     parked_reasons text[] := '{}';
     parked_bounces integer[] := '{}';
 BEGIN
-    taken := '{}'; closed := '{}'; to_wake := '{}'; contended := false;
-    -- A missing row never means open: the limit that the actor has declared holds from the first task on.
-    INSERT INTO callboard.gates (key, declared_concurrent, max_concurrent)
-    SELECT d.key, min(d.declared), min(d.declared)
-    FROM callboard.tasks t, unnest(t.gates, t.gate_limits) AS d (key, declared)
-    WHERE t.id = ANY (candidates) AND d.declared IS NOT NULL
-      AND NOT EXISTS (SELECT FROM callboard.gates g WHERE g.key = d.key)
-    GROUP BY d.key ORDER BY d.key
-    ON CONFLICT (key) DO NOTHING;
-
-    SELECT array_agg(DISTINCT k) INTO keys FROM callboard.tasks t, unnest(t.gates) AS k WHERE t.id = ANY (candidates);
-    -- Only gates that count are locked: locking the others would make all claims wait for each other.
-    SELECT coalesce(array_agg(l.key), '{}') INTO held FROM (
-        SELECT g.key FROM callboard.gates g
-        WHERE g.key = ANY (keys)
-          AND (g.max_concurrent IS NOT NULL OR g.rate_count IS NOT NULL OR g.breaker_threshold IS NOT NULL)
-        ORDER BY g.key FOR NO KEY UPDATE SKIP LOCKED
-    ) AS l;
-    FOREACH gate_key IN ARRAY keys LOOP
-        IF gate_key LIKE 'target:%' THEN
-            IF pg_try_advisory_xact_lock(hashtextextended(gate_key, 7)) THEN
-                held := held || gate_key;
-            END IF;
-        ELSIF gate_key <> ALL (held) AND NOT EXISTS (
-            SELECT FROM callboard.gates g WHERE g.key = gate_key
-              AND (g.max_concurrent IS NOT NULL OR g.rate_count IS NOT NULL OR g.breaker_threshold IS NOT NULL)) THEN
-            held := held || gate_key;  -- it has nothing to count: no lock needed
-        END IF;
-        IF gate_key <> ALL (held) THEN
-            contended := true;
-            closed := closed || gate_key;
-        ELSE
-            SELECT r.room, r.reason INTO gate FROM callboard.gate_room(gate_key, NULL) AS r;
-            rooms := rooms || jsonb_build_object(gate_key, gate.room);
-            reasons := reasons || jsonb_build_object(gate_key, gate.reason);
-        END IF;
+    taken := '{}'; closed := '{}'; to_wake := '{}';
+    SELECT array_agg(d.key), array_agg(d.declared), array_agg(2147483647), array_agg(2147483647)
+    INTO keys, limits, rooms, places
+    FROM (SELECT k.key, min(k.declared) AS declared
+          FROM callboard.tasks t, unnest(t.gates, t.gate_limits) AS k (key, declared)
+          WHERE t.id = ANY (candidates) AND k.key IS NOT NULL GROUP BY k.key) AS d;
+    closed := callboard.lock_gates(keys, limits);
+    contended := cardinality(closed) > 0;
+    FOR gate IN  -- a new statement, after the locks
+        SELECT k.place, r.* FROM unnest(keys) WITH ORDINALITY AS k (key, place)
+        JOIN callboard.gates g ON g.key = k.key, LATERAL callboard.room_at(k.key, wanted) AS r
+        WHERE k.key <> ALL (closed) AND (callboard.gate_counts(g) OR g.paused OR g.closed_until > callboard.now())
+    LOOP
+        rooms[gate.place] := gate.room;
+        reasons[gate.place] := gate.reason;
+        places[gate.place] := gate.places;
+        crowds[gate.place] := gate.crowd;
+        reserved_for[gate.place] := gate.reserved_for;
     END LOOP;
 
     FOR task IN
-        SELECT t.id, t.gates, t.tenant, t.target, t.created_at, t.woken_for, t.bounces
+        SELECT t.id, t.gates, t.tenant, t.target, t.created_at, t.available_at, t.woken_for, t.bounces
         FROM unnest(candidates) WITH ORDINALITY AS c (id, place) JOIN callboard.tasks t ON t.id = c.id
         ORDER BY c.place
     LOOP
         EXIT WHEN cardinality(taken) >= wanted;
-        stopped_at := NULL; reason := NULL; passed := '{}';
+        stopped_at := NULL; reason := NULL; crowded := false; passed := '{}';
         FOREACH gate_key IN ARRAY task.gates LOOP
-            IF gate_key <> ALL (held) THEN
+            place := array_position(keys, gate_key);
+            IF gate_key = ANY (closed) THEN
                 stopped_at := gate_key;
-                EXIT;
+            ELSIF rooms[place] <= 0 THEN
+                stopped_at := gate_key; reason := reasons[place];
+            ELSIF places[place] + (reserved_for[place] IS NOT DISTINCT FROM task.id)::integer <= 0 THEN
+                stopped_at := gate_key; reason := crowds[place]; crowded := true;
+            ELSIF gate_key LIKE 'target:%' THEN
+                IF EXISTS (SELECT FROM callboard.slots s WHERE s.gate = gate_key) THEN
+                    stopped_at := gate_key; reason := 'another task of this target is running';
+                ELSIF NOT callboard.target_turn(task.tenant, task.target, task.created_at, task.id) THEN
+                    stopped_at := gate_key; reason := 'an earlier task of this target is unfinished';
+                END IF;
             END IF;
-            IF gate_key LIKE 'target:%' AND NOT callboard.target_turn(
-                task.tenant, task.target, task.created_at, task.id) THEN
-                stopped_at := gate_key; reason := 'an earlier task of this target is unfinished';
-                EXIT;
-            END IF;
-            IF (rooms ->> gate_key)::integer <= 0 AND NOT (task.bounces > 0 AND EXISTS (
-                    SELECT FROM callboard.slots s WHERE s.gate = gate_key AND s.task_id = task.id)
-                AND (SELECT r.room FROM callboard.gate_room(gate_key, task.id) AS r) > 0) THEN
-                stopped_at := gate_key; reason := reasons ->> gate_key;
-                EXIT;
-            END IF;
+            EXIT WHEN stopped_at IS NOT NULL;
             passed := passed || gate_key;
         END LOOP;
         IF stopped_at IS NULL THEN
             taken := taken || task.id;
             FOREACH gate_key IN ARRAY task.gates LOOP
-                IF NOT EXISTS (SELECT FROM callboard.slots s WHERE s.gate = gate_key AND s.task_id = task.id) THEN
-                    rooms := rooms || jsonb_build_object(gate_key, (rooms ->> gate_key)::integer - 1);
-                    reasons := CASE WHEN reasons ->> gate_key IS NULL
-                        THEN reasons || jsonb_build_object(gate_key, 'all its places are taken') ELSE reasons END;
+                place := array_position(keys, gate_key);
+                rooms[place] := rooms[place] - 1;
+                IF gate_key LIKE 'target:%' THEN
+                    rooms[place] := 0;
+                    reasons[place] := 'another task of this target is running';
+                END IF;
+                IF reserved_for[place] IS NOT DISTINCT FROM task.id THEN
+                    reserved_for[place] := NULL;  -- the place that was its own already
+                ELSE
+                    places[place] := places[place] - 1;
                 END IF;
             END LOOP;
         ELSIF reason IS NOT NULL THEN
@@ -103,24 +98,31 @@ BEGIN
             IF task.woken_for IS NOT NULL AND task.woken_for <> stopped_at THEN
                 to_wake := to_wake || task.woken_for;  -- it was another gate's turn: the next of that line may go
             END IF;
-            IF task.bounces >= 3 THEN
-                -- A task with several gates would starve behind streams of others: it keeps what it has passed, in
-                -- the order of the keys, one such task at a gate.
-                INSERT INTO callboard.slots (gate, task_id, epoch)
-                SELECT p.key, task.id, 0 FROM unnest(passed) AS p (key)
-                JOIN callboard.gates g ON g.key = p.key AND g.max_concurrent IS NOT NULL
-                WHERE NOT EXISTS (SELECT FROM callboard.slots s WHERE s.gate = p.key AND s.epoch = 0)
-                ON CONFLICT ON CONSTRAINT slots_pkey DO NOTHING;  -- a variable is called gate, too
-                FOREACH gate_key IN ARRAY passed LOOP
-                    SELECT r.room INTO gate FROM callboard.gate_room(gate_key, NULL) AS r;
-                    rooms := rooms || jsonb_build_object(gate_key, gate.room);
-                END LOOP;
-            END IF;
+            -- A task with several gates would starve behind streams of others: places that it has passed are kept for it
+            -- when it has bounced several times and for some time, and only if it was others that stood in its way.
+            crowded := crowded AND task.bounces >= 3 AND task.available_at < callboard.now() - interval '2 seconds';
+            FOREACH gate_key IN ARRAY task.gates LOOP
+                place := array_position(keys, gate_key);
+                IF crowded AND gate_key = ANY (passed) THEN
+                    IF crowds[place] IS NOT NULL AND reserved_for[place] IS NULL
+                       AND callboard.reserve(gate_key, task.id) THEN
+                        reserved_for[place] := task.id;
+                        places[place] := places[place] - 1;
+                    END IF;
+                ELSIF reserved_for[place] = task.id THEN
+                    DELETE FROM callboard.reservations r WHERE r.gate = gate_key;
+                    reserved_for[place] := NULL;
+                    places[place] := places[place] + 1;
+                END IF;
+            END LOOP;
         END IF;
     END LOOP;
 
-    SELECT closed || coalesce(array_agg(r.key), '{}') INTO closed FROM jsonb_each_text(rooms) AS r (key, value)
-    WHERE r.value::integer <= 0;
+    SELECT closed || coalesce(array_agg(g.key), '{}') INTO closed FROM unnest(keys, rooms, places) AS g (key, room, places)
+    WHERE g.room <= 0 OR g.places <= 0;
+    IF cardinality(taken) > 0 THEN
+        PERFORM callboard.enter_gates(taken);
+    END IF;
     IF cardinality(parked_ids) > 0 THEN
         WITH parked AS (
             UPDATE callboard.tasks t

@@ -1,26 +1,69 @@
 -- Dead letters, and retries that wait for their time, go back to the queue at once, in the retry lane. A dead letter gets
 -- as many attempts, and as much time, as it had at first; epoch, attempts and history go on counting. An edited payload
 -- makes it another piece of work: what was saved for the old one is kept in the history only.
-CREATE OR REPLACE FUNCTION callboard.revive(ids text[], why text, edited jsonb DEFAULT NULL) RETURNS TABLE (
-    id text, epoch integer, actor text, queue text, before text, status text, gates text[]
+-- A dead letter with a dedup key takes the key again. If another unfinished task holds it, the dead letter stays as it is
+-- and is answered with its holder. With a filter (see dead_letter_fits), tasks that do not fit it any more, or that
+-- somebody else has in hand, are left out.
+CREATE OR REPLACE FUNCTION callboard.revive_tasks(ids text[], why text, edited jsonb, wanted jsonb) RETURNS TABLE (
+    id text, epoch integer, actor text, queue text, before text, status text, gates text[], dedup_key text, holder text
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
+DECLARE
+    keyed record;
+    its_holder text;
+    with_key text[] := '{}';
+    locked text[];
 BEGIN
+    FOR keyed IN
+        SELECT t.id, t.epoch, t.actor, t.queue, t.gates, t.tenant, t.dedup_key,
+               -- Of several with one key the first gets it, and holds it although it is not queued yet.
+               row_number() OVER (PARTITION BY coalesce(t.tenant, ''), t.actor, t.dedup_key ORDER BY t.id) = 1 AS first
+        FROM callboard.tasks t
+        WHERE t.id = ANY (ids) AND t.status = 'dead' AND t.dedup_key IS NOT NULL AND t.hidden_at IS NULL
+          AND (wanted IS NULL OR callboard.dead_letter_fits(t, wanted))
+        ORDER BY coalesce(t.tenant, '') COLLATE "C", t.actor COLLATE "C", t.dedup_key COLLATE "C", t.id
+    LOOP
+        IF keyed.first THEN
+            its_holder := callboard.take_dedup_key(keyed.tenant, keyed.actor, keyed.dedup_key, keyed.id, NULL);
+        END IF;
+        IF its_holder = keyed.id THEN
+            with_key := with_key || keyed.id;
+        ELSE
+            RETURN QUERY SELECT keyed.id, keyed.epoch, keyed.actor, keyed.queue, 'dead', 'dead', keyed.gates,
+                                keyed.dedup_key, its_holder;
+        END IF;
+    END LOOP;
+    IF wanted IS NULL THEN
+        locked := ARRAY(SELECT t.id FROM callboard.tasks t
+                        WHERE t.id = ANY (ids) AND (t.status = 'dead' OR t.status = 'scheduled' AND t.lane = 'retry')
+                        ORDER BY t.id FOR NO KEY UPDATE);
+    ELSE
+        locked := ARRAY(SELECT t.id FROM callboard.tasks t
+                        WHERE t.id = ANY (ids) AND t.status = 'dead' AND callboard.dead_letter_fits(t, wanted)
+                        ORDER BY t.id FOR NO KEY UPDATE SKIP LOCKED);
+    END IF;
     RETURN QUERY
     WITH mine AS MATERIALIZED (
-        SELECT t.id, t.status, t.payload, t.checkpoint, t.gates
+        SELECT t.id, t.status, t.payload, t.checkpoint, t.gates, t.queue, t.priority, t.tenant,
+               row_number() OVER (PARTITION BY t.queue, t.priority, t.tenant ORDER BY t.id) - 1 AS follower
         FROM callboard.tasks t
-        WHERE t.id = ANY (ids) AND t.hidden_at IS NULL
-          AND (t.status = 'dead' OR t.status = 'scheduled' AND t.lane = 'retry')
-        ORDER BY t.id
-        FOR NO KEY UPDATE
+        WHERE t.id = ANY (locked) AND t.hidden_at IS NULL
+          AND (t.status = 'dead' AND (t.dedup_key IS NULL OR t.id = ANY (with_key))
+               OR t.status = 'scheduled' AND t.lane = 'retry')
+    ), firsts AS MATERIALIZED (
+        SELECT m.queue, m.priority, m.tenant, callboard.entry_rank(m.queue, 'retry', m.priority, m.tenant) AS rank
+        FROM mine m WHERE m.follower = 0
+    ), ranked AS MATERIALIZED (
+        SELECT m.*, CASE WHEN m.follower = 0 THEN f.rank ELSE (f.rank / 2 + m.follower) * 2 + 1 END AS rank
+        FROM mine m JOIN firsts f
+             ON f.queue = m.queue AND f.priority = m.priority AND f.tenant IS NOT DISTINCT FROM m.tenant
     ), moved AS (
         UPDATE callboard.tasks t
         SET status = 'queued',
             lane = 'retry',
-            rank = callboard.entry_rank(t.queue, 'retry', t.priority, t.tenant),
+            rank = m.rank,
             payload = coalesce(edited -> 'payload', t.payload),
             checkpoint = CASE WHEN edited IS NULL THEN t.checkpoint ELSE '{}' END,
             gates = CASE WHEN edited IS NULL THEN t.gates
@@ -36,12 +79,13 @@ BEGIN
             finished_at = NULL,
             progress = NULL,
             woken_for = NULL,
+            woken_at = NULL,
             bounces = 0,
             last_event = t.last_event + CASE WHEN edited IS NULL THEN 1 ELSE 2 END,
             updated_at = callboard.now()
-        FROM mine m
+        FROM ranked m
         WHERE t.id = m.id
-        RETURNING t.id, t.epoch, t.actor, t.queue, m.status AS before, t.status, m.gates, t.last_event,
+        RETURNING t.id, t.epoch, t.actor, t.queue, m.status AS before, t.status, m.gates, t.last_event, t.dedup_key,
                   m.payload AS old_payload, t.payload, m.checkpoint
     ), noted AS (
         INSERT INTO callboard.events (task_id, n, kind, data, at)
@@ -54,5 +98,16 @@ BEGIN
                jsonb_build_object('from', m.before, 'to', 'queued', 'reason', why), callboard.now()
         FROM moved m
     )
-    SELECT m.id, m.epoch, m.actor, m.queue, m.before, m.status, m.gates FROM moved m;
+    SELECT m.id, m.epoch, m.actor, m.queue, m.before, m.status, m.gates, m.dedup_key, NULL FROM moved m;
+END $$;
+
+-- For servers of release 15.
+CREATE OR REPLACE FUNCTION callboard.revive(ids text[], why text, edited jsonb DEFAULT NULL) RETURNS TABLE (
+    id text, epoch integer, actor text, queue text, before text, status text, gates text[]
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT r.id, r.epoch, r.actor, r.queue, r.before, r.status, r.gates
+    FROM callboard.revive_tasks(ids, why, edited, NULL) AS r WHERE r.holder IS NULL;
 END $$;

@@ -1,15 +1,23 @@
 -- How executions ended: one statement and one commit for all that a process has finished since the last one.
 -- A row changes only for the worker that holds its epoch; what is not in the answer was not ours any more. The caller
--- sends the outcomes in the order of their ids, so that all lock tasks in the same order.
-CREATE OR REPLACE FUNCTION callboard.settle(outcomes jsonb) RETURNS TABLE (
-    id text, epoch integer, actor text, queue text, status text, gates text[]
+-- sends the outcomes in the order of their ids, so that all lock tasks in the same order. The slots go with the leases.
+-- Without `wait`, tasks that somebody else has locked are left as they are and answered as busy: one row that is locked
+-- for a while must not hold up the others.
+CREATE OR REPLACE FUNCTION callboard.settle(worker text, outcomes jsonb, wait boolean) RETURNS TABLE (
+    id text, epoch integer, actor text, queue text, status text, gates text[], busy boolean
 ) LANGUAGE plpgsql
 -- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
 SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
+DECLARE
+    settled integer;
 BEGIN
+    IF wait THEN
+        PERFORM FROM jsonb_to_recordset(outcomes) AS i (id text COLLATE "C", epoch integer), LATERAL (
+            SELECT FROM callboard.tasks t WHERE t.id = i.id AND t.epoch = i.epoch FOR NO KEY UPDATE) AS locked;
+    END IF;
     RETURN QUERY
     WITH input AS (
         SELECT i.* FROM jsonb_to_recordset(outcomes) AS i (
@@ -21,32 +29,34 @@ BEGIN
                    WHEN t.cancel_requested IN ('cancel', 'force') THEN 'canceled'
                    -- A failure for good, or the last one, is not undone by a pause.
                    WHEN t.cancel_requested = 'pause'
-                        AND (i.outcome = 'released' OR i.retry_seconds IS NOT NULL AND t.attempt < t.max_attempts)
+                        AND (i.outcome = 'released' OR i.retry_seconds IS NOT NULL AND u.used < t.max_attempts)
                         THEN 'paused'
                    WHEN i.outcome = 'released' THEN 'queued'
-                   WHEN i.outcome = 'failed' AND i.retry_seconds IS NOT NULL AND t.attempt < t.max_attempts
+                   WHEN i.outcome = 'failed' AND i.retry_seconds IS NOT NULL AND u.used < t.max_attempts
                         AND (t.expires_at IS NULL
                              OR callboard.now() + make_interval(secs => i.retry_seconds) < t.expires_at)
                         THEN 'scheduled'
                    ELSE 'dead'
                END AS next,
-               -- A probe tries for all the others: its failure costs it no attempt.
-               i.outcome = 'failed' AND EXISTS (
-                   SELECT FROM callboard.gates g
-                   WHERE g.key = ANY (t.gates) AND g.probe_task = t.id AND g.probe_epoch = i.epoch) AS failed_probe
+               u.used
         FROM input i, LATERAL (
             SELECT t.id, t.cancel_requested, t.attempt, t.max_attempts, t.expires_at, t.worker_id, t.started_at, t.gates
             FROM callboard.tasks t
             WHERE t.id = i.id AND t.epoch = i.epoch AND t.status = 'running'
-            FOR NO KEY UPDATE
-        ) t
+              AND (settle.worker IS NULL OR t.worker_id = settle.worker)
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) t, LATERAL (
+            -- A probe tries for all the others: its failure costs it no attempt, also not the last one.
+            SELECT t.attempt - (i.outcome = 'failed' AND t.gates <> '{}' AND EXISTS (
+                SELECT FROM callboard.gates g
+                WHERE g.key = ANY (t.gates) AND g.probe_task = t.id AND g.probe_epoch = i.epoch))::integer AS used
+        ) u
     ), moved AS (
         UPDATE callboard.tasks t
         SET status = m.next,
             result = CASE WHEN m.next = 'completed' THEN m.result END,
             error = CASE m.outcome WHEN 'failed' THEN m.error WHEN 'completed' THEN NULL ELSE t.error END,
-            attempt = CASE WHEN m.outcome = 'released' AND m.next <> 'canceled' OR m.failed_probe
-                THEN t.attempt - 1 ELSE t.attempt END,
+            attempt = CASE WHEN m.outcome = 'released' AND m.next <> 'canceled' THEN t.attempt - 1 ELSE m.used END,
             lane = CASE WHEN m.outcome = 'failed' THEN 'retry' ELSE t.lane END,
             available_at = CASE WHEN m.next = 'scheduled'
                 THEN callboard.now() + make_interval(secs => m.retry_seconds) ELSE t.available_at END,
@@ -64,11 +74,9 @@ BEGIN
         FROM mine m
         WHERE t.id = m.id
         RETURNING t.id, t.epoch, t.actor, t.queue, t.status, t.attempt, t.last_event, t.available_at, t.updated_at,
-                  t.gates, m.attempt AS used, m.outcome, m.error, m.worker_id, m.started_at
+                  t.gates, m.attempt AS nth, m.outcome, m.error, m.worker_id, m.started_at
     ), freed AS (
         DELETE FROM callboard.leases l USING moved m WHERE l.task_id = m.id
-    ), left_gates AS (
-        DELETE FROM callboard.slots s USING moved m WHERE m.gates <> '{}' AND s.task_id = m.id
     ), judged AS (
         -- Only what says something about the service counts for its breaker.
         INSERT INTO callboard.gate_results (gate, task_id, epoch, failed, at)
@@ -79,7 +87,7 @@ BEGIN
                OR m.outcome = 'failed' AND m.error ->> 'type' IN ('ServiceUnavailable', 'ServerError', 'NetworkTimeout'))
     ), ended AS (
         INSERT INTO callboard.attempts (task_id, epoch, attempt, worker_id, outcome, error, started_at, finished_at)
-        SELECT m.id, m.epoch, m.used, m.worker_id,
+        SELECT m.id, m.epoch, m.nth, m.worker_id,
                CASE WHEN m.status IN ('canceled', 'paused') THEN m.status ELSE m.outcome END, m.error, m.started_at,
                m.updated_at
         FROM moved m
@@ -94,5 +102,23 @@ BEGIN
                m.updated_at
         FROM moved m
     )
-    SELECT m.id, m.epoch, m.actor, m.queue, m.status, m.gates FROM moved m;
+    SELECT m.id, m.epoch, m.actor, m.queue, m.status, m.gates, false FROM moved m;
+    GET DIAGNOSTICS settled = ROW_COUNT;
+    IF settled < jsonb_array_length(outcomes) THEN
+        RETURN QUERY
+        SELECT i.id, i.epoch, NULL, NULL, NULL, NULL::text[], true
+        FROM jsonb_to_recordset(outcomes) AS i (id text COLLATE "C", epoch integer)
+        JOIN callboard.tasks t ON t.id = i.id AND t.epoch = i.epoch
+        WHERE t.status = 'running' AND (settle.worker IS NULL OR t.worker_id = settle.worker);
+    END IF;
+END $$;
+
+-- For workers of release 15, whose fence is the epoch alone.
+CREATE OR REPLACE FUNCTION callboard.settle(outcomes jsonb) RETURNS TABLE (
+    id text, epoch integer, actor text, queue text, status text, gates text[]
+) LANGUAGE plpgsql
+AS $$
+BEGIN
+    RETURN QUERY SELECT s.id, s.epoch, s.actor, s.queue, s.status, s.gates
+    FROM callboard.settle(NULL, outcomes, true) AS s WHERE NOT s.busy;
 END $$;

@@ -1,4 +1,4 @@
--- Whether it is this task's turn at its target: nothing that came earlier is unfinished, whatever its lane, its
+-- Whether it is this task's turn at its target, if nobody of it runs: nothing that came earlier is unfinished, whatever its lane, its
 -- priority or what it waits for. A dead one that was deleted is out of the way.
 CREATE OR REPLACE FUNCTION callboard.target_turn(its_tenant text, its_target text, its_created timestamptz, its_id text)
 RETURNS boolean LANGUAGE plpgsql

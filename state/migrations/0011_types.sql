@@ -10,7 +10,6 @@ CREATE DOMAIN callboard.outcome AS text
 -- They stand on these columns; `migrate` makes them anew.
 DROP VIEW IF EXISTS admin.dead_letters, admin.errors_by_actor, admin.gates, admin.invariants, admin.queue_status,
     admin.slow_tasks, admin.targets, admin.tasks, admin.why_waiting, admin.workers;
-DELETE FROM callboard.schema_files WHERE name LIKE 'views/%';
 
 ALTER TABLE callboard.tasks
     DROP CONSTRAINT IF EXISTS tasks_lane_check,

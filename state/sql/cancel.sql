@@ -12,6 +12,8 @@ WITH mine AS MATERIALIZED (
         finished_at = CASE WHEN m.status <> 'running' THEN callboard.now() END,
         waiting_gate = NULL,
         waiting_reason = NULL,
+        woken_for = NULL,
+        woken_at = NULL,
         last_event = t.last_event + 1,
         updated_at = callboard.now()
     FROM mine m

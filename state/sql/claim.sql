@@ -1,3 +1,3 @@
-SELECT * FROM callboard.claim(
-    %(worker)s, %(claim_number)s, %(queues)s, %(free)s, %(ahead)s, %(short_actors)s, %(retry_share)s,
-    make_interval(secs => %(lease_seconds)s), %(freed_gates)s)
+SELECT * FROM callboard.claim_tasks(
+    %(worker)s, %(claim_number)s, %(thread_queues)s, %(coroutine_queues)s, %(threads)s, %(coroutines)s, %(ahead)s,
+    %(short_actors)s, %(known_actors)s, %(retry_share)s, make_interval(secs => %(lease_seconds)s))

@@ -1,6 +1,5 @@
 -- Newest first; ids are ordered by time, so the id is the cursor.
-SELECT t.*, ARRAY(SELECT a.error FROM callboard.attempts a
-                  WHERE a.task_id = t.id AND a.error IS NOT NULL ORDER BY a.epoch) AS error_history
+SELECT /*task_columns*/
 FROM callboard.tasks t
 WHERE t.status = 'dead' AND (%(before)s::text IS NULL OR t.id < %(before)s) AND callboard.dead_letter_fits(t, %(wanted)s)
 ORDER BY t.id DESC

@@ -1,1 +1,1 @@
-SELECT * FROM callboard.dismiss(%(ids)s)
+SELECT id, epoch, actor, queue, before, status, gates FROM callboard.dismiss(%(ids)s)

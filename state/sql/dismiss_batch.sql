@@ -1,9 +1,7 @@
--- One bounded batch, oldest first, past those that somebody else has in hand.
-SELECT d.* FROM callboard.dismiss(ARRAY(
+-- Those that still fit, past those that somebody else has in hand.
+SELECT d.id, d.epoch, d.actor, d.queue, d.before, d.status, d.gates FROM callboard.dismiss(ARRAY(
     SELECT t.id FROM callboard.tasks t
-    WHERE t.status = 'dead' AND t.id > %(after)s AND callboard.dead_letter_fits(t, %(wanted)s)
+    WHERE t.id = ANY (%(ids)s) AND t.status = 'dead' AND callboard.dead_letter_fits(t, %(wanted)s)
     ORDER BY t.id
-    LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
 )) AS d
-ORDER BY d.id

@@ -1,7 +1,7 @@
 -- An earlier attempt that had finished and died before it could settle is found here, and nothing is asked for twice.
 WITH owner AS (
     SELECT id, tenant FROM callboard.tasks
-    WHERE id = %(task_id)s AND epoch = %(epoch)s AND status = 'running'
+    WHERE id = %(task_id)s AND epoch = %(epoch)s AND worker_id = %(worker)s AND status = 'running'
     FOR NO KEY UPDATE
 ), finished AS (
     SELECT g.id, g.prompt,

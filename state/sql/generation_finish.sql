@@ -1,6 +1,8 @@
 -- Contents of an earlier attempt that died before it settled are kept: the ids that were given out stay valid.
 WITH owner AS (
-    SELECT id FROM callboard.tasks WHERE id = %(task_id)s AND epoch = %(epoch)s AND status = 'running' FOR NO KEY UPDATE
+    SELECT id FROM callboard.tasks
+    WHERE id = %(task_id)s AND epoch = %(epoch)s AND worker_id = %(worker)s AND status = 'running'
+    FOR NO KEY UPDATE
 ), finished AS (
     UPDATE callboard.generations g
     SET status = 'completed', raw_response = %(raw_response)s, error = NULL, updated_at = callboard.now()

@@ -1,1 +1,1 @@
-SELECT FROM callboard.tasks WHERE id = %(id)s AND epoch = %(epoch)s AND status = 'running'
+SELECT FROM callboard.tasks WHERE id = %(id)s AND epoch = %(epoch)s AND worker_id = %(worker)s AND status = 'running'

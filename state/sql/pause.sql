@@ -21,6 +21,7 @@ WITH mine AS MATERIALIZED (
         waiting_gate = NULL,
         waiting_reason = NULL,
         woken_for = NULL,
+        woken_at = NULL,
         last_event = t.last_event + CASE WHEN m.cancel_requested = 'pause' THEN 0 ELSE 1 END,
         updated_at = callboard.now()
     FROM mine m

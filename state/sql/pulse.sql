@@ -1,7 +1,11 @@
--- Renews all leases of a worker. Rows that a settle or a cancel has locked are skipped (waiting for them could
--- deadlock) and renewed at the next beat; the answer lists every lease all the same.
-WITH seen AS (
-    UPDATE callboard.workers SET seen_at = callboard.now(), stopped_at = NULL WHERE id = %(worker)s
+-- Renews all leases of a worker. Rows that somebody has locked are skipped (waiting for them could deadlock, or last) and renewed at the next beat; the answer lists every lease all the same. It also says all that an idle
+-- worker wants to know, so that this is the only statement that it sends.
+WITH me AS (
+    SELECT id, host, boot_id, pid_namespace FROM callboard.workers WHERE id = %(worker)s
+), seen AS (
+    UPDATE callboard.workers w SET seen_at = callboard.now(), stopped_at = NULL
+    FROM (SELECT id FROM callboard.workers WHERE id = %(worker)s FOR NO KEY UPDATE SKIP LOCKED) AS free
+    WHERE w.id = free.id
 ), mine AS MATERIALIZED (
     SELECT task_id FROM callboard.leases
     WHERE worker_id = %(worker)s
@@ -11,5 +15,18 @@ WITH seen AS (
     UPDATE callboard.leases l
     SET renewed_at = callboard.now(), expires_at = callboard.now() + make_interval(secs => %(lease_seconds)s)
     FROM mine WHERE l.task_id = mine.task_id
+), held AS (
+    SELECT jsonb_agg(jsonb_build_object(
+        'id', l.task_id, 'epoch', l.epoch, 'claim_number', l.claim_number, 'cancel_requested', l.cancel_requested)) AS leases
+    FROM callboard.leases l WHERE l.worker_id = %(worker)s
+), beside AS (
+    SELECT jsonb_agg(jsonb_build_object('id', w.id, 'pid', w.pid, 'start_ticks', w.start_ticks)) AS siblings
+    FROM me JOIN callboard.workers w
+      ON w.host = me.host AND w.boot_id = me.boot_id AND w.pid_namespace = me.pid_namespace
+    WHERE w.stopped_at IS NULL AND w.id <> %(worker)s
 )
-SELECT task_id AS id, epoch, claim_number, cancel_requested FROM callboard.leases WHERE worker_id = %(worker)s
+SELECT coalesce(h.leases, '[]') AS leases, coalesce(n.siblings, '[]') AS siblings, b.has_work, b.retry_depth,
+       -- One that ends later than a lease is long was written before the clock was stepped back.
+       m.worker_id IS NULL OR callboard.now() NOT BETWEEN
+           m.expires_at - make_interval(secs => %(maintainer_seconds)s) AND m.expires_at AS maintainer_vacant
+FROM held h, beside n, callboard.backlog(%(queues)s, %(retry_limit)s) b, callboard.maintainer m

@@ -1,1 +1,1 @@
-SELECT * FROM callboard.report(%(reports)s)
+SELECT id, epoch, busy FROM callboard.report(%(worker)s, %(reports)s, %(wait)s)

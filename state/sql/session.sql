@@ -1,5 +1,6 @@
-SET statement_timeout = '30s';
-SET lock_timeout = '10s';
-SET idle_in_transaction_session_timeout = '60s';
-SET jit = off;
-SET timezone = 'UTC';
+-- For a session; or, with is_local, for the transaction that it runs in.
+SELECT set_config('statement_timeout', %(statement_timeout)s, %(is_local)s),
+       set_config('lock_timeout', %(lock_timeout)s, %(is_local)s),
+       set_config('idle_in_transaction_session_timeout', %(idle_timeout)s, %(is_local)s),
+       set_config('jit', 'off', %(is_local)s),
+       set_config('timezone', 'UTC', %(is_local)s)

@@ -1,1 +1,1 @@
-SELECT * FROM callboard.settle(%(outcomes)s)
+SELECT id, epoch, actor, queue, status, gates, busy FROM callboard.settle(%(worker)s, %(outcomes)s, %(wait)s)

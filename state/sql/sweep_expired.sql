@@ -7,7 +7,7 @@ WITH old AS MATERIALIZED (
     FOR NO KEY UPDATE SKIP LOCKED
 ), moved AS (
     UPDATE callboard.tasks t
-    SET status = 'dead', waiting_gate = NULL, waiting_reason = NULL, finished_at = callboard.now(), last_event = last_event + 1, updated_at = callboard.now(),
+    SET status = 'dead', waiting_gate = NULL, waiting_reason = NULL, woken_for = NULL, woken_at = NULL, finished_at = callboard.now(), last_event = last_event + 1, updated_at = callboard.now(),
         error = jsonb_build_object(
             'type', 'Expired', 'category', 'permanent', 'message', 'The task grew too old before it could start',
             'details', jsonb_build_object('expired_at', t.expires_at), 'traceback', NULL)

@@ -1,7 +1,5 @@
 -- In order of arrival. Also a dead one that was hidden: it holds the others up all the same.
-SELECT t.*, l.renewed_at AS heartbeat_at, l.expires_at AS lease_expires_at,
-       ARRAY(SELECT a.error FROM callboard.attempts a
-             WHERE a.task_id = t.id AND a.error IS NOT NULL ORDER BY a.epoch) AS error_history,
+SELECT /*task_columns*/, l.renewed_at AS heartbeat_at, l.expires_at AS lease_expires_at,
        CASE WHEN t.status = 'waiting' THEN callboard.why_waiting(t) END AS waiting
 FROM callboard.tasks t LEFT JOIN callboard.leases l ON l.task_id = t.id
 WHERE coalesce(t.tenant, '') = coalesce(%(tenant)s::text, '') AND t.target = %(target)s

@@ -26,5 +26,6 @@ SELECT a.workers, a.silent_seconds, r.tasks AS running,
        extract(epoch FROM callboard.now() - greatest(r.started_at, n.started_at))::double precision
            AS last_started_seconds,
        (SELECT coalesce(jsonb_object_agg(key, breaker_state), '{}') FROM callboard.gates
-        WHERE breaker_threshold IS NOT NULL) AS breakers
+        WHERE breaker_threshold IS NOT NULL) AS breakers,
+       ARRAY(SELECT actor FROM callboard.awaited_actors() WHERE NOT known ORDER BY actor) AS unknown_actors
 FROM alive a, running r, newest n

@@ -1,7 +1,7 @@
 DROP VIEW IF EXISTS admin.gates;
 CREATE VIEW admin.gates AS
 SELECT g.key, g.max_concurrent, g.declared_concurrent, g.max_concurrent IS DISTINCT FROM g.declared_concurrent AS overridden,
-       (SELECT count(*) FROM callboard.slots s WHERE s.gate = g.key AND s.epoch > 0) AS running,
+       (SELECT count(*) FROM callboard.slots s WHERE s.gate = g.key) AS running,
        (SELECT count(*) FROM callboard.tasks t WHERE t.status = 'waiting' AND t.waiting_gate = g.key) AS waiting,
        g.rate_count, g.rate_seconds, g.paused, g.closed_until, g.breaker_state, g.breaker_changed_at
 FROM callboard.gates g;

@@ -132,7 +132,7 @@ def test_the_database_is_away_when_the_answer_comes(
     accepting(leonardo_server, monkeypatch, leave)
     task_id = submit_media(provider="leonardo")
     assert away.wait(30)
-    eventually(lambda: "desk: no answer from the database" in tree.log.read_text())
+    eventually(lambda: "dispatcher: trying again" in tree.log.read_text())
     postgres.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS true")
     assert completed_once(task_id, leonardo_server).attempt == 1
 

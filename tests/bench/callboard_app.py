@@ -97,7 +97,9 @@ def claim_ms() -> float:
     times = []
     with get_database().connect("bench") as connection:
         for number in range(CLAIMS):
-            request = ClaimRequest("bench", number, [QUEUE, "agents", "language", "media"], THREADS, 0, [], 0.3)
+            request = ClaimRequest(
+                "bench", number, [QUEUE, "agents", "language", "media"], [], THREADS, 0, 0, [], None, 0.3
+            )
             began = time.perf_counter()
             claimed = claim(connection, request)
             times.append(time.perf_counter() - began)

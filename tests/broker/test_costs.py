@@ -1,6 +1,7 @@
 """What a task costs in statements and commits, as Postgres logs them. README has the same numbers."""
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,11 +52,31 @@ def test_one_statement_and_one_commit_for_each_step(
     assert {step: len(texts) for step, texts in of_the_task.items()} == {"submit": 1, "progress": 1, "completion": 1}
     # Each is its own transaction: no BEGIN was sent by anybody.
     assert not [text for application, text in log if application.startswith("callboard") and "BEGIN" in text]
-    starts = [text for application, text in log if application == "callboard desk" and "callboard.claim(" in text]
+    starts = [
+        text for application, text in log if application == "callboard dispatcher" and "callboard.claim_tasks(" in text
+    ]
     assert starts
     hints = [text for _, text in log if "pg_notify" in text]
     assert hints
     assert not [text for text in hints if "callboard." in text]  # statements of their own, so commits of their own
+
+
+def test_an_idle_worker_sends_its_pulse_and_nothing_else(
+    worker: Callable[..., WorkerTree], statements: Callable[[], list[tuple[str, str]]], connection: psycopg.Connection
+) -> None:
+    seconds = 8
+    hold = "UPDATE callboard.maintainer SET worker_id = 'test', expires_at = callboard.now() + interval '3 seconds'"
+    connection.execute(hold)
+    worker(threads=1, actors="actors")  # plain Dramatiq actors have queues that are looked at
+    eventually(lambda: any("UPDATE callboard.workers" in text for application, text in statements()))
+    begun = len(statements())
+    for _ in range(seconds * 2):  # no worker becomes the maintainer
+        connection.execute(hold)
+        time.sleep(0.5)
+    sent = [(application, text) for application, text in statements()[begun:] if application.startswith("callboard")]
+    pulses = [text for application, text in sent if application == "callboard heartbeat"]
+    assert 1 <= len(pulses) <= seconds // 2 + 1
+    assert len(sent) == len(pulses), sent
 
 
 def test_readme_says_so() -> None:

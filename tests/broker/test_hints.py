@@ -1,5 +1,5 @@
-"""The desk hears of work, and of what is asked of its tasks, on the connection that it claims with. Polls and beats are
-so rare here that nothing but a hint can be the reason."""
+"""The dispatcher hears of work, and of what is asked of its tasks, on the connection that it claims with. Heartbeats
+are so rare here that nothing but a hint can be the reason."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +8,14 @@ import psycopg
 
 import actors  # noqa: F401
 import state
+import tests.support.controlactors
 import tests.support.testactors  # noqa: F401
 from state import get_task, submit
 from tests.support.eventually import eventually
 from tests.support.workers import WorkerTree
 
-RARELY = {"poll_seconds": 600, "pulse_seconds": 100, "lease_seconds": 600}
-DESKS = "FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'callboard desk'"
+RARELY = {"pulse_seconds": 100, "lease_seconds": 600}
+DISPATCHERS = "FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'callboard dispatcher'"
 
 Start = Callable[..., WorkerTree]
 
@@ -23,23 +24,23 @@ def _completes(task_id: str) -> None:
     eventually(lambda: get_task(task_id).status == "completed")
 
 
-def test_a_hint_starts_a_task_long_before_the_next_poll(worker: Start) -> None:
+def test_a_hint_starts_a_task_long_before_the_next_heartbeat(worker: Start) -> None:
     worker(**RARELY)
     for _ in range(3):
         _completes(submit("noop", {}).task_id)
 
 
-def test_what_comes_while_the_desk_is_deaf_is_found_when_it_hears_again(
+def test_a_task_that_comes_while_the_connection_is_lost_is_found_afterwards(
     worker: Start, connection: psycopg.Connection
 ) -> None:
     worker(**RARELY)
     _completes(submit("noop", {}).task_id)
-    assert connection.execute(f"SELECT pg_terminate_backend(pid, 5000) {DESKS}").rowcount == 1
+    assert connection.execute(f"SELECT pg_terminate_backend(pid, 5000) {DISPATCHERS}").rowcount == 1
     _completes(submit("noop", {}).task_id)
     _completes(submit("noop", {}).task_id)
 
 
-def test_a_desk_without_a_free_thread_still_hears_a_cancel(worker: Start, tmp_path: Path) -> None:
+def test_a_dispatcher_without_a_free_thread_still_hears_a_cancel(worker: Start, tmp_path: Path) -> None:
     worker(threads=1, **RARELY)
     out = tmp_path / "out.txt"
     running = submit("pages", {"file": str(out), "value": 1000, "seconds": 0.1}).task_id

@@ -57,7 +57,7 @@ def test_a_submit_in_the_callers_own_transaction(worker: Start, connection: psyc
 
 def test_no_hint_is_lost_to_the_one_before_it(worker: Start) -> None:
     """The first goes out with its submit; those that come too soon after it wait for the next one who sends."""
-    worker(threads=2, poll_seconds=600)
+    worker(threads=2, pulse_seconds=100, lease_seconds=600)
     ended(submit("note", {}).task_id)
     for burst in (2, 30):
         ids = [submit("note", {}).task_id for _ in range(burst)]
@@ -111,14 +111,20 @@ def test_a_checkpoint_survives_to_the_next_attempt(worker: Start, clock: Clock) 
     assert ended(task_id).result == "job-7"
 
 
-def test_an_unknown_actor_ends_dead_with_the_reason(worker: Start, connection: psycopg.Connection) -> None:
+def test_a_task_of_an_unknown_actor_waits_and_burns_no_attempt_until_it_is_given_up(
+    worker: Start, connection: psycopg.Connection, clock: Clock
+) -> None:
     task_id = submit("noop", {}).task_id
     connection.execute("UPDATE callboard.tasks SET actor = 'gone' WHERE id = %s", [task_id])
     worker()
+    task = eventually(lambda: (task := get_task(task_id)).status == "waiting" and task)
+    assert task.waiting is not None
+    assert (task.waiting["gate"], task.attempt, task.epoch) == ("actor:gone", 0, 0)
+    assert ended(submit("note", {}).task_id).status == "completed"
+    clock.advance(601)
     task = ended(task_id)
-    assert task.status == "dead"
     assert task.error is not None
-    assert task.error["type"] == "UnknownActor"
+    assert (task.status, task.error["type"], task.error["category"]) == ("dead", "UnknownActor", "deploy")
 
 
 def test_progress_is_throttled_and_the_history_is_in_order(worker: Start, tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ import psycopg
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import NewTask, get_attempts, get_events, get_task, submit, submit_many
-from state.workers import Identity, dead_neighbors
-from tests.support.clock import Clock
+from state.workers import Identity, dead_siblings
 from tests.support.eventually import eventually
 from tests.support.postgres import TestPostgres
-from tests.support.workers import WorkerTree
+from tests.support.workers import WITHOUT_TIMER, WorkerTree
 
 Start = Callable[..., WorkerTree]
+SHORT_LEASE = {"lease_seconds": 3, "pulse_seconds": 0.5}
 
 
 def lines(file: Path) -> list[str]:
@@ -52,19 +52,22 @@ def test_kill_of_the_whole_worker_tree(worker: Start, tmp_path: Path, connection
 
 
 def test_workers_of_another_machine_are_given_up_when_their_lease_ends(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection, clock: Clock
+    worker: Start, tmp_path: Path, connection: psycopg.Connection
 ) -> None:
     out = tmp_path / "out.txt"
-    task_id = submit("steps", {"seconds": 3, "file": str(out)}).task_id
-    tree = worker()
+    task_id = submit("steps", {"seconds": 1, "file": str(out)}).task_id
+    tree = worker(**SHORT_LEASE)
     eventually(lambda: len(lines(out)) == 1)
     tree.signal_all(signal.SIGKILL)
     tree.wait()
     connection.execute("UPDATE callboard.workers SET host = 'elsewhere'")
-    worker()
+    begun = time.monotonic()
+    worker(**SHORT_LEASE)
     assert get_task(task_id).status == "running"
-    clock.advance(31)
     assert eventually(lambda: (task := get_task(task_id)).status == "completed" and task).epoch == 2
+    assert time.monotonic() - begun > 3
+    [stopped] = connection.execute("SELECT stopped_at FROM callboard.workers WHERE host = 'elsewhere'").fetchall()
+    assert stopped["stopped_at"] is not None  # it is not listed for ever
 
 
 def test_a_task_that_kills_its_worker_ends_dead(worker: Start, tmp_path: Path) -> None:
@@ -81,16 +84,15 @@ def test_a_task_that_kills_its_worker_ends_dead(worker: Start, tmp_path: Path) -
 
 
 def test_a_stopped_worker_that_wakes_up_writes_nothing(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection, clock: Clock
+    worker: Start, tmp_path: Path, connection: psycopg.Connection
 ) -> None:
     out = tmp_path / "out.txt"
     task_id = submit("zombie", {"file": str(out)}).task_id
-    tree = worker(threads=1)
+    tree = worker(threads=1, actors=WITHOUT_TIMER, **SHORT_LEASE)
     eventually(lambda: lines(out) == ["start 1"])
     tree.signal_all(signal.SIGSTOP)
     try:
-        clock.advance(31)
-        worker(threads=1)
+        worker(threads=1, **SHORT_LEASE)
         task = eventually(lambda: (task := get_task(task_id)).status == "completed" and task)
         assert (task.result, task.epoch) == ("epoch 2", 2)
         history = get_events(task_id)
@@ -121,10 +123,10 @@ def test_postgres_restarts_under_load(worker: Start, tmp_path: Path, postgres: T
     assert set(ends) == set(ids)
 
 
-def test_a_neighbor_is_dead_only_when_it_is(worker: Start) -> None:
+def test_a_sibling_is_dead_only_when_it_is(worker: Start) -> None:
     me = Identity.of_this_process()
     tree = worker(processes=2)
-    assert dead_neighbors(me) == []
+    assert dead_siblings(me) == []
     tree.signal_all(signal.SIGKILL)
     tree.wait()
-    eventually(lambda: len(dead_neighbors(me)) == 2)
+    eventually(lambda: len(dead_siblings(me)) == 2)

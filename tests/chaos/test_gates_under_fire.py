@@ -118,6 +118,20 @@ def test_retry_after_closes_the_gate_for_everybody(worker: Start, connection: ps
         eventually(lambda: connection.execute(left).fetchone() == {"n": 0})
 
 
+def test_a_breaker_that_is_named_only_in_an_answer_opens(worker: Start, connection: psycopg.Connection) -> None:
+    class Service(Flaky):
+        pass
+
+    with served(Service) as url:
+        worker(threads=5)
+        for _ in range(60):
+            submit_many([NewTask("unannounced", {"text": url})])
+        eventually(lambda: get_gate("provider:unannounced")["breaker_state"] == "open")
+        alive = "SELECT count(*) AS n FROM callboard.tasks WHERE status IN ('queued', 'running')"
+        eventually(lambda: connection.execute(alive).fetchone() == {"n": 0})
+        assert 10 <= Service.requests <= 30
+
+
 def test_an_outage_costs_no_attempts(worker: Start, connection: psycopg.Connection, clock: Clock) -> None:
     class Service(Flaky):
         pass

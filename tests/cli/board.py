@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 
 from tests.cli.command import CALLBOARD, answer, environment
+from tests.support.embedded import remove_socket_folder
 from tests.support.eventually import eventually
 
 
@@ -106,8 +107,18 @@ class Board:
         """As a terminal does it: to the whole group in the foreground."""
         os.killpg(self.process.pid, number)
 
+    def lose_power(self) -> None:
+        """Everything is killed, and nothing sees the others die."""
+        killed = self.processes()
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for process in killed:
+                process.send_signal(number)
+        self.process.wait(10)
+        eventually(lambda: not self.processes(), what="all are gone")
+
     def destroy(self) -> None:
         """Whatever the test has left."""
         for process in self.processes():
             process.kill()
         self.process.wait(10)
+        remove_socket_folder(self.data_dir)

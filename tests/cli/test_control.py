@@ -2,9 +2,11 @@
 
 import psycopg
 import pytest
+from pydantic import BaseModel
 
 import state
-from state import get_events, get_task
+from state import catalog, get_events, get_task
+from state.catalog import STANDARD_POLICY, ActorSpec
 from tests.cli.command import answer, callboard, succeed
 
 pytestmark = pytest.mark.usefixtures("database_url")
@@ -67,8 +69,25 @@ def test_redrive(kill):
     assert "1 dead letters are queued again." in succeed("redrive", "--older-than", "1h")
     assert (get_task(old).status, get_task(new).status) == ("queued", "dead")
     assert answer("redrive", "--all") == {
-        "tasks": 1, "groups": [{"actor": "noop", "error_type": "Boom", "tasks": 1}], "dry_run": False,
+        "tasks": 1, "skipped": 0, "groups": [{"actor": "noop", "error_type": "Boom", "tasks": 1}], "dry_run": False,
     }  # fmt: skip
+
+
+class NoFields(BaseModel):
+    pass
+
+
+def test_a_dead_letter_whose_dedup_key_is_held_is_skipped(kill, monkeypatch):
+    noop = ActorSpec("noop", "test", NoFields, 3, lambda: None, 60, STANDARD_POLICY, "")
+    monkeypatch.setattr(catalog, "_actors", {"noop": noop})
+    task_id = kill(state.submit("noop", {}, dedup_key="k").task_id)
+    holder = state.submit("noop", {}, dedup_key="k").task_id
+    refused = callboard("retry", task_id)
+    assert refused.returncode == 4
+    assert holder in refused.stderr
+    assert answer("redrive", "--all")["skipped"] == 1
+    assert "1 were skipped: another task holds their dedup key." in succeed("redrive", "--all")
+    assert "1 would be skipped" in succeed("redrive", "--all", "--dry-run")
 
 
 def test_dismiss(kill):

@@ -3,7 +3,9 @@
 import os
 import signal
 import socket
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -11,28 +13,43 @@ import pytest
 
 from tests.cli.board import Board
 from tests.cli.command import callboard, refusal
+from tests.support.embedded import other_process, write_pid_into_lock_files
 from tests.support.eventually import eventually
 
 Boards = Callable[..., Board]
 
 
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """Not pytest's own: each start of pytest closes that to all others, and Postgres does not run as root."""
+    with tempfile.TemporaryDirectory(prefix="callboard-tests-") as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+def board() -> Iterator[Board]:
     """One for all tests that only hurt it."""
-    running = Board(tmp_path_factory.mktemp("up"))
-    try:
-        yield running.ready()
-    finally:
-        running.destroy()
+    with open_folder() as folder:
+        running = Board(folder)
+        try:
+            yield running.ready()
+        finally:
+            running.destroy()
 
 
 @pytest.fixture
-def boards(tmp_path: Path) -> Iterator[Boards]:
+def folder() -> Iterator[Path]:
+    with open_folder() as opened:
+        yield opened
+
+
+@pytest.fixture
+def boards(folder: Path) -> Iterator[Boards]:
     """For tests that end it."""
     started: list[Board] = []
 
     def start(**settings: object) -> Board:
-        started.append(Board(tmp_path / str(len(started)), **settings))
+        started.append(Board(folder / str(len(started)), **settings))
         return started[-1].ready()
 
     try:
@@ -128,6 +145,30 @@ def test_killed_itself_it_takes_everything_along(boards: Boards):
     nothing_is_left(board, 30)
 
 
+@pytest.mark.parametrize("name", ["short", "a-project-with-a-long-name-" * 6], ids=["short path", "long path"])
+def test_comes_back_after_a_power_loss(folder: Path, name: str):
+    """All of it is killed at once, and the pid of its Postgres is another program's when it starts again."""
+    board = Board(folder / name).ready()
+    data = board.data_dir / "postgres"
+    stranger = other_process(data, "sleep", "600")
+    try:
+        task_id = running(board, "steps", 600)
+        socket_folder = Path((data / "postmaster.pid").read_text().splitlines()[4])
+        board.lose_power()
+        write_pid_into_lock_files(board.data_dir, stranger.pid, socket_folder)
+        board = Board(folder / name).ready()
+        work(board)
+        assert board.answer("show", task_id)["attempt"] >= 1
+        board.interrupt()
+        assert board.process.wait(30) == 0
+        nothing_is_left(board, 1)
+        assert stranger.poll() is None
+    finally:
+        board.destroy()
+        stranger.kill()
+        stranger.wait()
+
+
 def test_port_in_use(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -138,8 +179,8 @@ def test_port_in_use(tmp_path: Path):
         assert not folder.exists()
 
 
-def test_what_cannot_start_is_said(tmp_path: Path):
-    board = Board(tmp_path, CALLBOARD_ACTORS="no_such_module")
+def test_what_cannot_start_is_said(folder: Path):
+    board = Board(folder, CALLBOARD_ACTORS="no_such_module")
     try:
         assert board.process.wait(60) == 1
         assert "No module named 'no_such_module'" in board.problems

@@ -43,7 +43,7 @@ def running(simple_actors: None, take: Callable[..., list[Claimed]]) -> Callable
 def dead(running: Callable[..., Claimed], desk: Connection) -> Callable[..., Claimed]:
     def dead(error_type: str = "Boom", **options: Any) -> Claimed:
         claimed = running(**options)
-        claims.settle(desk, [Settlement(claimed.id, claimed.epoch, "failed", error={**BOOM, "type": error_type})])
+        claims.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error={**BOOM, "type": error_type})])
         return claimed
 
     return dead

@@ -1,6 +1,6 @@
 """For workers of tests: code that does not stop is not waited for so long."""
 
-from broker import watch
+from broker import watchdog
 
-watch.OVERDUE = 1.0
-watch.PATIENCE = 0.5
+watchdog.OVERDUE = 1.0
+watchdog.PATIENCE = 0.5

@@ -55,7 +55,7 @@ for _owner, _name in (
     (Api, "request"),
     (mediafiles, "download"),
     (mediafiles, "store_file"),
-    (claims, "settle"),
+    (claims, "try_settle"),
 ):
     _counted(_owner, _name)
 registry.get("midjourney").poll_seconds = 0.02  # type: ignore[misc]

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 import state
-from broker import settlements
+from broker import outcomes
 from state import (
     EmptyFilter,
     IllegalTransition,
@@ -17,6 +17,7 @@ from state import (
     get_attempts,
     get_events,
     get_task,
+    orphans,
     submit,
     submit_many,
 )
@@ -24,6 +25,7 @@ from state.catalog import STANDARD_POLICY
 from state.claims import Claimed, Settlement
 from state.connection import Connection
 from state.errors import InvalidPayload
+from state.silence import Silence
 from state.sweep import sweep
 from tests.control.conftest import BOOM
 from tests.support.clock import Clock
@@ -44,7 +46,7 @@ def test_a_revived_task_gets_fresh_attempts_and_its_history_goes_on(dead: Dead, 
         for _ in range(2):
             [claimed] = take()
             retry = Settlement(claimed.id, claimed.epoch, "failed", error=BOOM, retry_seconds=0)
-            claims.settle(desk, [retry])
+            claims.settle(desk, "w1", [retry])
             sweep()
         after = get_task(task.id)
         assert (after.status, after.attempt, after.epoch) == ("dead", 1 + 2 * round_, 1 + 2 * round_)
@@ -61,10 +63,10 @@ def test_a_revived_task_begins_its_schedule_anew(dead: Dead, take: Take, desk: C
         state.retry(task.id)
         for delay in (first, second):
             [claimed] = take()
-            failed = settlements.failed(claimed, TimeoutError("no answer"))
+            failed = outcomes.failed(claimed, TimeoutError("no answer"))
             assert failed.retry_seconds is not None
             assert delay <= failed.retry_seconds <= delay * 1.1
-            claims.settle(desk, [replace(failed, retry_seconds=0.0)])
+            claims.settle(desk, "w1", [replace(failed, retry_seconds=0.0)])
             sweep()
         assert get_task(task.id).status == "dead"
 
@@ -86,7 +88,7 @@ def test_a_scheduled_retry_runs_now_but_a_delayed_first_start_does_not(
     running: Dead, desk: Connection, take: Take
 ) -> None:
     task = running()
-    claims.settle(desk, [Settlement(task.id, task.epoch, "failed", error=BOOM, retry_seconds=600)])
+    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM, retry_seconds=600)])
     now = state.retry(task.id)
     assert (now.status, now.lane, now.max_attempts) == ("queued", "retry", 3)
     assert [each.id for each in take()] == [task.id]
@@ -110,11 +112,11 @@ def test_an_edited_payload_is_checked_and_the_original_kept(dead: Dead, take: Ta
 
 def test_what_was_saved_for_another_payload_does_not_count(running: Dead, desk: Connection, take: Take) -> None:
     task = running()
-    claims.save(task.id, task.epoch, {"job": "j1"})
-    claims.settle(desk, [Settlement(task.id, task.epoch, "failed", error=BOOM)])
+    claims.save("w1", task.id, task.epoch, {"job": "j1"})
+    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
     state.retry(task.id)
     assert take()[0].checkpoint == {"job": "j1"}  # as it is: never paid twice
-    claims.settle(desk, [Settlement(task.id, 2, "failed", error=BOOM)])
+    claims.settle(desk, "w1", [Settlement(task.id, 2, "failed", error=BOOM)])
     state.retry(task.id, {"size": 2})
     assert take()[0].checkpoint == {}
     assert [e.data["checkpoint"] for e in get_events(task.id) if e.kind == "payload"] == [{"job": "j1"}]
@@ -217,10 +219,14 @@ def test_the_view_for_people_with_psql(dead: Dead, connection: psycopg.Connectio
     assert row["payload"]["input"] == {}
 
 
-def test_orphans_are_requeued_on_request(running: Dead, clock: Clock) -> None:
+def test_orphans_are_requeued_on_request(running: Dead, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    own_clock = [0.0]
+    monkeypatch.setattr(orphans, "_silence", Silence(30, lambda: own_clock[0]))
     lost, fresh = running(), None
     assert state.requeue_orphaned().lost == []
     clock.advance(31)
+    assert state.requeue_orphaned().lost == []  # on the database's clock alone
+    own_clock[0] += 31
     fresh = submit("quick", {}, delay_seconds=5).task_id
     clock.advance(6)
     found = state.requeue_orphaned()

@@ -47,4 +47,4 @@ def test_twenty_kills(worker: Callable[..., WorkerTree], tmp_path: Path, monkeyp
         assert [each["outcome"] for each in get_attempts(task_id)] in (["lost", "completed"], ["completed"])
         assert len(get_task(task_id).result["content_ids"]) == 1
     met = {line.split(maxsplit=2)[2] for line in (tmp_path / "steps.txt").read_text().splitlines()}
-    assert {"after request", "after save", "before download", "before store_file", "before settle"} <= met
+    assert {"after request", "after save", "before download", "before store_file", "before try_settle"} <= met

@@ -10,12 +10,11 @@ import psycopg
 import pytest
 
 import state
-from state import IllegalTransition, NewTask, claims, submit_many
-from state import sweep as sweeping
+from state import IllegalTransition, NewTask, claims, losses, submit_many
 from state.claims import Claimed, Settlement
 from state.connection import Connection
 from state.database import get_database
-from state.sweep import sweep
+from state.sweep import read_signs, sweep
 from tests.support.clock import Clock
 
 Take = Callable[..., list[Claimed]]
@@ -80,7 +79,7 @@ def test_cancel_races_completion_a_thousand_times(take: Take, connection: psycop
                     ).fetchone()
                 ):
                     outcome = "completed"
-                claims.settle(own, [Settlement(task.id, task.epoch, outcome)])
+                claims.settle(own, threading.current_thread().name, [Settlement(task.id, task.epoch, outcome)])
 
     def cancel(part: list[str]) -> Callable[[Connection], None]:
         def work(_own: Connection) -> None:
@@ -106,18 +105,19 @@ def test_the_sweeper_races_completion_a_thousand_times(
     claimed = take(COUNT)
     assert len(claimed) == COUNT
     clock.advance(31)
-    monkeypatch.setattr(sweeping, "BATCH", 7)
+    monkeypatch.setattr(losses, "BATCH", 7)
     won: list[str] = []
 
     def settle(part: list[Claimed]) -> Callable[[Connection], None]:
         def work(own: Connection) -> None:
             for task in part:
-                won.extend(row["id"] for row in claims.settle(own, [Settlement(task.id, task.epoch, "completed")]))
+                rows = claims.settle(own, "w1", [Settlement(task.id, task.epoch, "completed")])
+                won.extend(row["id"] for row in rows)
 
         return work
 
     def sweep_all(_own: Connection) -> None:
-        while sweep().lost:
+        while sweep(silent=read_signs()).lost:
             pass
 
     backwards = sorted(claimed, key=lambda task: task.id, reverse=True)
@@ -140,7 +140,11 @@ def test_pause_and_resume_race_claims_and_ends(take: Take, connection: psycopg.C
             for task in claimed:
                 asked = "SELECT FROM callboard.tasks WHERE id = %s AND cancel_requested IS NOT NULL"
                 stop = own.execute(asked, [task.id]).fetchone()
-                claims.settle(own, [Settlement(task.id, task.epoch, "released" if stop else "completed")])
+                claims.settle(
+                    own,
+                    threading.current_thread().name,
+                    [Settlement(task.id, task.epoch, "released" if stop else "completed")],
+                )
 
     def disturb(_own: Connection) -> None:
         try:

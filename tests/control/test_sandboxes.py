@@ -16,7 +16,7 @@ from state import get_attempts, get_events, get_task, submit
 from state.errors import InvalidPayload
 from tests.control.following import ended, lines, reached, said, stages
 from tests.support.eventually import eventually
-from tests.support.workers import WorkerTree
+from tests.support.workers import WITHOUT_TIMER, WorkerTree
 
 Start = Callable[..., WorkerTree]
 
@@ -201,7 +201,7 @@ def test_a_worker_that_shuts_down_gives_the_task_back_and_leaves_nothing(worker:
 
 
 def test_a_lost_lease_kills_the_sandbox(worker: Start, tmp_path: Path) -> None:
-    tree = worker(lease_seconds=3, pulse_seconds=0.5)
+    tree = worker(lease_seconds=3, pulse_seconds=0.5, actors=WITHOUT_TIMER)
     out = tmp_path / "out.txt"
     task_id = family(out)
     found = pids(out)

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
+from broker.interruptible import Interruptible
 from broker.interrupts import CancelRequested, Interrupt, ShuttingDown, Stopped, caused_by
-from broker.running import Running
 from tests.support.eventually import eventually
 from tests.support.workers import ROOT
 
@@ -21,7 +21,7 @@ class Victim:
     """Runs rounds of code, as a worker's thread does; between them it must not be hit."""
 
     def __init__(self) -> None:
-        self.running = Running()
+        self.running = Interruptible()
         self.condition = threading.Condition()
         self.rounds = self.struck = self.stray = 0
         self.in_shelter = False
@@ -83,7 +83,7 @@ def test_strikes_at_random_moments() -> None:
 
 
 def test_what_arrives_in_the_shelter_waits_for_its_end() -> None:
-    running, entered, go = Running(), threading.Event(), threading.Event()
+    running, entered, go = Interruptible(), threading.Event(), threading.Event()
     seen: list[str] = []
 
     def work() -> None:
@@ -109,7 +109,7 @@ def test_what_arrives_in_the_shelter_waits_for_its_end() -> None:
 
 
 def test_a_coroutine_is_canceled_and_no_thread_is_struck() -> None:
-    running = Running()
+    running = Interruptible()
 
     async def main() -> str:
         current = asyncio.current_task()
@@ -140,9 +140,9 @@ def test_what_came_of_an_interrupt() -> None:
 
 ASKS_WHERE = """
 import gc, threading
-from broker.running import Running
+from broker.interruptible import Interruptible
 
-running = Running()
+running = Interruptible()
 running.begin()
 for _ in range(20):
     threading.Thread(target=threading.Event().wait, daemon=True).start()

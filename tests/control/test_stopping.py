@@ -166,7 +166,7 @@ def test_an_orphan_inside_a_live_process_is_given_back(worker: Start, tmp_path: 
     ended(task_id)
     with get_database().connect("test") as own, own.transaction():
         orphan = submit("note", {"value": 2}, conn=own).task_id
-        request = ClaimRequest(alive, 0, ["test"], 1, 0, [], 0.3)
+        request = ClaimRequest(alive, 0, ["test"], [], 1, 0, 0, [], None, 0.3)
         assert [each.id for each in claims.claim(own, request).tasks] == [orphan]
     assert get_task(orphan).worker_id == alive
     task = ended(orphan)
@@ -197,7 +197,7 @@ def test_code_beyond_its_time_limit_that_nobody_can_stop_costs_its_process(
 def test_a_frozen_process_whose_code_does_not_stop_is_replaced(worker: Start, tmp_path: Path) -> None:
     """Its lease is over; whoever has the task now must not be disturbed for ever."""
     settings = {"threads": 1, "lease_seconds": 3, "pulse_seconds": 0.5, "actors": IMPATIENT}
-    tree = worker(**settings)
+    tree = worker(**{**settings, "actors": f"{IMPATIENT},tests.support.withouttimer"})
     out = tmp_path / "out.txt"
     task_id = submit("stubborn", {"seconds": 300, "file": str(out)}, max_attempts=1).task_id
     said(out, "start")

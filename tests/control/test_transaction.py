@@ -13,7 +13,7 @@ from tests.control.following import ended, reached, said
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.postgres import TestPostgres
-from tests.support.workers import WorkerTree
+from tests.support.workers import WITHOUT_TIMER, WorkerTree
 
 Start = Callable[..., WorkerTree]
 
@@ -84,15 +84,15 @@ def test_kill_9_inside_leaves_nothing_behind(worker: Start, own_rows: OwnRows) -
     assert [a["outcome"] for a in get_attempts(task_id)] == ["lost", "completed"]
 
 
-def test_a_zombie_inside_writes_nothing(worker: Start, own_rows: OwnRows, tmp_path: Path, clock: Clock) -> None:
+def test_a_zombie_inside_writes_nothing(worker: Start, own_rows: OwnRows, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     task_id = submit("transacts", {"text": "wait", "file": str(out)}).task_id
-    tree = worker(threads=1)
+    short_lease = {"lease_seconds": 3, "pulse_seconds": 0.5}
+    tree = worker(threads=1, actors=WITHOUT_TIMER, **short_lease)
     said(out, "start 1")
     tree.signal_all(signal.SIGSTOP)
     try:
-        clock.advance(31)
-        worker(threads=1)
+        worker(threads=1, **short_lease)
         assert ended(task_id).epoch == 2
         history = get_events(task_id)
         (tmp_path / "out.txt.go").touch()

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 import state
-from state import IllegalTransition, TaskNotFound, claims, get_attempts, get_events, get_task, submit
+from state import IllegalTransition, TaskNotFound, claims, get_attempts, get_events, get_task, submit, workers
 from state.claims import Claimed, Settlement
 from state.connection import Connection
 from state.settings import get_settings
@@ -54,10 +54,10 @@ def test_every_verb_in_every_status(verb: str, put: Callable[[str, str], None], 
 
 def test_a_paused_task_keeps_its_checkpoint_lane_and_attempt(running: Running, desk: Connection, take: Running) -> None:
     task = running()
-    claims.save(task.id, task.epoch, {"page": 7})
+    claims.save("w1", task.id, task.epoch, {"page": 7})
     assert state.pause(task.id).cancel_requested == "pause"
-    assert claims.pulse(desk, "w1")[0].cancel_requested == "pause"
-    claims.settle(desk, [Settlement(task.id, task.epoch, "released")])
+    assert workers.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested == "pause"
+    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
     paused = get_task(task.id)
     assert (paused.status, paused.attempt, paused.cancel_requested) == ("paused", 0, None)
     assert get_attempts(task.id)[0]["outcome"] == "paused"
@@ -88,31 +88,30 @@ def test_a_stale_request_does_not_hit_a_later_execution(
 ) -> None:
     task = running()
     state.pause(task.id)
-    claims.settle(desk, [Settlement(task.id, task.epoch, "released")])
+    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
     # As an operator's hand, or a bug, might leave it behind.
     connection.execute("UPDATE callboard.tasks SET cancel_requested = 'cancel' WHERE id = %s", [task.id])
     state.resume(task.id)
     take()
     assert get_task(task.id).cancel_requested is None
-    assert claims.pulse(desk, "w1")[0].cancel_requested is None
+    assert workers.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested is None
 
 
 @pytest.mark.parametrize(("request_", "after"), [("pause", "paused"), ("cancel", "canceled")])
-def test_a_request_outlives_its_worker(running: Running, clock: Clock, request_: str, after: str) -> None:
+def test_a_request_outlives_its_worker(running: Running, request_: str, after: str) -> None:
     task = running()
     getattr(state, request_)(task.id)
-    clock.advance(31)
-    assert [row["status"] for row in sweep().lost] == [after]
+    assert [row["status"] for row in sweep(["w1"]).lost] == [after]
 
 
 def test_a_failure_for_good_is_not_undone_by_a_pause(running: Running, desk: Connection) -> None:
     task = running()
     state.pause(task.id)
-    claims.settle(desk, [Settlement(task.id, task.epoch, "failed", error=BOOM)])
+    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
     assert get_task(task.id).status == "dead"
     other = running()
     state.pause(other.id)
-    claims.settle(desk, [Settlement(other.id, other.epoch, "failed", error=BOOM, retry_seconds=5)])
+    claims.settle(desk, "w1", [Settlement(other.id, other.epoch, "failed", error=BOOM, retry_seconds=5)])
     assert (get_task(other.id).status, get_task(other.id).attempt) == ("paused", 1)
 
 
@@ -131,8 +130,8 @@ def test_pausing_over_the_token_limit_ends_it(
     running: Running, desk: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = running()
-    claims.report(desk, [claims.Report(task.id, task.epoch, 1, tokens=500)])
-    claims.settle(desk, [Settlement(task.id, task.epoch, "released")])
+    claims.report(desk, "w1", [claims.Report(task.id, task.epoch, 1, tokens=500)])
+    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
     monkeypatch.setenv("CALLBOARD_TOKEN_LIMIT", "499")
     get_settings.cache_clear()
     ended = state.pause(task.id)
@@ -145,7 +144,7 @@ def test_pausing_over_the_token_limit_ends_it(
 
 def test_delete_hides_and_keeps(running: Running, desk: Connection, connection: psycopg.Connection) -> None:
     task = running()
-    claims.settle(desk, [Settlement(task.id, task.epoch, "completed", result=1)])
+    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed", result=1)])
     state.delete(task.id)
     with pytest.raises(TaskNotFound):
         get_task(task.id)
@@ -162,3 +161,32 @@ def test_a_hidden_dead_letter_cannot_be_revived(dead: Running) -> None:
         with pytest.raises(TaskNotFound):
             verb(task.id)
     assert state.redrive(all=True).tasks == 0
+
+
+EXITS: dict[str, Callable[[str], object]] = {"cancel": state.cancel, "pause": state.pause}
+
+
+@pytest.mark.parametrize("verb", EXITS)
+@pytest.mark.parametrize("before", ["queued", "waiting"])
+def test_a_task_that_leaves_its_line_leaves_nothing_there(
+    put: Callable[[str, str], None], connection: psycopg.Connection, verb: str, before: str
+) -> None:
+    task_id = submit("quick", {}, tenant="acme").task_id
+    put(task_id, before)
+    connection.execute(
+        "UPDATE callboard.tasks "
+        "SET waiting_gate = 'g', waiting_reason = 'r', woken_for = 'g', woken_at = callboard.now()"
+    )
+    EXITS[verb](task_id)
+    columns = "waiting_gate, waiting_reason, woken_for, woken_at"
+    [row] = connection.execute(f"SELECT {columns} FROM callboard.tasks WHERE id = %s", [task_id]).fetchall()
+    assert set(row.values()) == {None}
+
+
+def test_an_expired_task_leaves_nothing_at_its_gate(clock: Clock, connection: psycopg.Connection) -> None:
+    submit("quick", {}, max_age_seconds=10)
+    connection.execute("UPDATE callboard.tasks SET woken_for = 'g', woken_at = callboard.now()")
+    clock.advance(11)
+    assert len(sweep().expired) == 1
+    row = connection.execute("SELECT woken_for, woken_at FROM callboard.tasks").fetchone()
+    assert row == {"woken_for": None, "woken_at": None}

@@ -6,6 +6,8 @@ import pytest
 
 from providers.errors import InvalidInput
 from providers.media import registry
+from providers.media.protocol import Limits
+from providers.registry import Registry
 from tests.providers.media import source_of
 from tests.providers.servers import leonardo
 
@@ -93,3 +95,39 @@ def test_preview_does_not_call_out(name, action):
 
 def test_a_source_is_accepted(image):
     registry.check("local", "upscale", None, {}, source_of(image))
+
+
+class Plain:
+    def __init__(self, name):
+        self.name = name
+
+
+class Broken(Plain):
+    @property
+    def limits(self):
+        raise RuntimeError("no configuration")
+
+
+class Odd(Plain):
+    limits = Limits(concurrency="three")
+
+
+class Modest(Plain):
+    limits = Limits(concurrency=4)
+
+
+@pytest.mark.parametrize(
+    ("provider", "options", "expected"),
+    [
+        (Plain, {}, 1),
+        (Broken, {}, 1),
+        (Odd, {}, 1),
+        (Modest, {}, 4),
+        (Modest, {"concurrency": 2}, 2),
+        (Broken, {"concurrency": 5}, 5),
+    ],
+)
+def test_a_limit_is_the_one_registered_else_the_providers_own_else_one(provider, options, expected):
+    providers = Registry("test")
+    providers.register(provider("x"), **options)
+    assert providers.concurrency("x") == expected

@@ -5,6 +5,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 from pydantic import BaseModel
 
 from state import catalog
@@ -44,10 +45,13 @@ def take(desk: Connection) -> Callable[..., list[Claimed]]:
         request = ClaimRequest(
             worker=worker,
             claim_number=count,
-            queues=options.get("queues", ["one", "two"]),
-            free=free,
+            thread_queues=options.get("queues", ["one", "two"]),
+            coroutine_queues=options.get("coroutine_queues", []),
+            threads=free,
+            coroutines=options.get("coroutines", 0),
             ahead=options.get("ahead", 0),
             short_actors=options.get("short_actors", []),
+            known_actors=options.get("known_actors"),
             retry_share=options.get("retry_share", 0.3),
         )
         return claim(connection or desk, request).tasks
@@ -75,3 +79,19 @@ def gated(actors: None) -> None:
         return [Gate(key, limit) for key, limit in request.gates.items()]
 
     catalog.enter(ActorSpec("gated", "one", AnyPayload, 3, lambda: None, 60, STANDARD_POLICY, "", gates_of))
+
+
+@pytest.fixture
+def read_only(connection: psycopg.Connection) -> Iterator[Callable[[bool], None]]:
+    """Makes every new session of this database read-only, as after a failover to a standby."""
+    name = sql.Identifier(connection.info.dbname)
+
+    def switch(on: bool) -> None:
+        value = sql.SQL("on" if on else "off")
+        command = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}").format(name, value)
+        with psycopg.connect(connection.info.dsn, autocommit=True) as session:
+            session.execute("SET default_transaction_read_only = off")
+            session.execute(command)
+
+    yield switch
+    switch(False)

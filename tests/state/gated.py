@@ -14,16 +14,18 @@ def many(count: int, **gates: int | None) -> list[str]:
     return submit_many([NewTask("gated", {"gates": gates}) for _ in range(count)])
 
 
-def finish(desk: Connection, *tasks: Claimed) -> None:
+def finish(desk: Connection, *tasks: Claimed, worker: str = "w1") -> None:
     """Settles and wakes, as the desk of a worker does."""
-    rows = claims.settle(desk, [Settlement(task.id, task.epoch, "completed") for task in tasks])
+    rows = claims.settle(desk, worker, [Settlement(task.id, task.epoch, "completed") for task in tasks])
     wake(gate for row in rows for gate in row["gates"])
 
 
-def failed(desk: Connection, task: Claimed, error_type: str = "ServiceUnavailable", retry: float = 5) -> None:
+def failed(
+    desk: Connection, task: Claimed, error_type: str = "ServiceUnavailable", retry: float = 5, worker: str = "w1"
+) -> None:
     error = {"type": error_type, "message": "", "category": "transient", "details": {}, "traceback": None}
     settlement = Settlement(task.id, task.epoch, "failed", error=error, retry_seconds=retry)
-    wake(gate for row in claims.settle(desk, [settlement]) for gate in row["gates"])
+    wake(gate for row in claims.settle(desk, worker, [settlement]) for gate in row["gates"])
 
 
 def statuses(*ids: str) -> list[str]:

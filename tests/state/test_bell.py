@@ -48,3 +48,15 @@ def test_submits_do_not_keep_others_from_being_heard(connection: psycopg.Connect
     finally:
         stop.set()
         stormy.join()
+
+
+def test_a_hint_survives_the_loss_of_all_connections(connection: psycopg.Connection) -> None:
+    connection.execute("LISTEN callboard_tasks")
+    bell.ring_tasks(["tq_1"])
+    assert _heard(connection, "tq_1")
+    connection.execute(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+        "WHERE application_name = 'callboard' AND datname = current_database()"
+    )
+    bell.ring_tasks(["tq_2"])
+    assert _heard(connection, "tq_2")

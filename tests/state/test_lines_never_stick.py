@@ -59,8 +59,8 @@ class Model:
 
     def settle(self, place: int, outcome: Any) -> None:
         if self.running:
-            _, task = self.running.pop(place % len(self.running))
-            rows = claims.settle(self.desk, [Settlement(task.id, task.epoch, outcome)])
+            worker, task = self.running.pop(place % len(self.running))
+            rows = claims.settle(self.desk, worker, [Settlement(task.id, task.epoch, outcome)])
             wake(gate for row in rows for gate in row["gates"])
 
     def cancel(self, place: int) -> None:
@@ -96,7 +96,7 @@ def test_random_lives(
         )
     )
     connection.execute("TRUNCATE callboard.tasks, callboard.leases, callboard.slots, callboard.events, "
-                       "callboard.attempts, callboard.gates")  # fmt: skip
+                       "callboard.attempts, callboard.gates, callboard.reservations")  # fmt: skip
     model = Model(desk, take, connection)
     for number, (verb, first, second) in enumerate(steps):
         match verb:

@@ -1,13 +1,14 @@
 """What is said to a connection that listens, is heard; whatever else it does."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import psycopg
 import pytest
 
 from state.bell import EVERYTHING
 from state.connection import Connection
-from state.listener import Ear, Nudge
+from state.listener import Ear, Listener, Nudge, require_writable
+from tests.support.eventually import eventually
 
 
 @pytest.fixture
@@ -60,3 +61,32 @@ def test_a_lost_connection_is_no_silence(ear: Ear, desk: Connection, connection:
     with pytest.raises(psycopg.OperationalError):  # noqa: PT012
         while ear.wait(10):  # its last words come first
             pass
+
+
+def test_a_server_that_became_read_only_is_noticed(desk: Connection) -> None:
+    require_writable(desk)
+    desk.execute("SET default_transaction_read_only = on")
+    with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+        require_writable(desk)
+
+
+def test_a_listener_does_not_stay_with_a_read_only_server(
+    connection: psycopg.Connection, read_only: Callable[[bool], None], heard: list[Sequence[str]]
+) -> None:
+    """No hints come from it. Where it is not the only one, another connection finds the other."""
+    listener = Listener("news", heard.append)
+    listener.start()
+    try:
+        assert listener.connected.wait(10)
+        read_only(True)
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'callboard listener'"
+        )
+        eventually(lambda: not listener.connected.is_set())
+        assert not listener.connected.wait(2)  # it tries each second
+        read_only(False)
+        assert listener.connected.wait(10)
+        connection.execute("NOTIFY news, 'back'")
+        eventually(lambda: ["back"] in heard)
+    finally:
+        listener.stop()

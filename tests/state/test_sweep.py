@@ -43,6 +43,33 @@ def test_too_old_before_it_starts_is_dead_wherever_it_stands(take: Take, clock: 
     assert {row["id"] for row in sweep().expired} == {scheduled}
 
 
+def ranks(connection: psycopg.Connection) -> list[tuple[str | None, int]]:
+    rows = connection.execute("SELECT tenant, rank FROM callboard.tasks WHERE status = 'queued' ORDER BY rank, id")
+    return [(row["tenant"], row["rank"]) for row in rows]
+
+
+def test_tasks_that_become_due_together_line_up_as_if_they_had_come_one_by_one(
+    clock: Clock, connection: psycopg.Connection, take: Take
+) -> None:
+    late = submit("quick", {}, tenant="many", delay_seconds=50).task_id
+    many = [submit("quick", {}, tenant="many", delay_seconds=n).task_id for n in (10, 20, 30)]
+    few = submit("quick", {}, tenant="few", delay_seconds=40).task_id
+    clock.advance(60)
+    assert len(sweep().due) == 5
+    [(_, first), *_] = ranks(connection)
+    assert ranks(connection) == [("many", first), ("few", first), *(("many", first + odd) for odd in (3, 5, 7))]
+    assert [task.id for task in take(5)] == [many[0], few, *many[1:], late]
+
+
+def test_tasks_of_a_lost_worker_line_up_behind_each_other(take: Take, connection: psycopg.Connection) -> None:
+    for tenant in ("many", "many", "many", "few"):
+        submit("quick", {}, tenant=tenant)
+    assert len(take(4)) == 4
+    assert len(sweep(["w1"]).lost) == 4
+    [(_, first), *_] = ranks(connection)
+    assert sorted(ranks(connection)) == [("few", first), *(("many", first + odd) for odd in (0, 3, 5))]
+
+
 def test_admin_views_answer(take: Take, connection: psycopg.Connection) -> None:
     put_gate("tenant:t", max_concurrent=0)
     task_id = submit("quick", {}, tenant="t", target="x").task_id

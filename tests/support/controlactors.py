@@ -237,3 +237,13 @@ def overdue(ctx: Context, request: NoteRequest) -> None:
 async def async_sandbox(ctx: Context, request: NoteRequest) -> str:
     result = await asyncio.to_thread(ctx.sandbox, request.value)
     return result.output
+
+
+@task(queue="test", max_attempts=3)
+def greedy(ctx: Context, request: NoteRequest) -> bool:
+    """Keeps the interpreter's lock in one call, so that no other thread of its process runs. Its second attempt says
+    whether the process of the first one is still there."""
+    if ctx.epoch == 1:
+        append(request.file, str(os.getpid()))
+        return sum(range(10**13)) > 0
+    return Path(f"/proc/{Path(str(request.file)).read_text().strip()}").exists()

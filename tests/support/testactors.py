@@ -125,6 +125,12 @@ def plain(file: str, text: str) -> None:
     append(file, text)
 
 
+@dramatiq.actor(queue_name="plain", max_retries=0)
+def plain_sleep(file: str, seconds: float) -> None:
+    append(file, "start")
+    time.sleep(seconds)
+
+
 class GatedRequest(NoteRequest):
     gates: dict[str, int]
 
@@ -150,9 +156,27 @@ def gated(ctx: Context, request: GatedRequest) -> None:
 )
 def flaky(ctx: Context, request: NoteRequest) -> int:
     """Asks a real HTTP server; its answers decide."""
-    answer = httpx2.get(request.text, timeout=5)
+    return _ask(request.text)
+
+
+@task(queue="gated", max_attempts=1, gates=lambda _request: [Gate("provider:unannounced", 20, breaker=True)])
+def unannounced(ctx: Context, request: NoteRequest) -> int:
+    """Like flaky, but its gate is named only in the answer to a payload."""
+    return _ask(request.text)
+
+
+def _ask(url: str) -> int:
+    answer = httpx2.get(url, timeout=5)
     if answer.status_code == 503:
         raise ServiceUnavailable("503")
     if answer.status_code == 429:
         raise RateLimited("429", retry_after=float(answer.headers["Retry-After"]))
     return answer.status_code
+
+
+@task(queue="gated", max_attempts=4, gates=lambda _request: [Gate("provider:flaky", 20, breaker=True)])
+def flaky_later(ctx: Context, request: NoteRequest) -> int:
+    """Asks when a file is there."""
+    while not Path(str(request.file)).exists():
+        time.sleep(0.01)
+    return _ask(request.text)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,17 +15,21 @@ from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
 TEST_ACTORS = "actors,tests.support.testactors,tests.support.controlactors"
+WITHOUT_TIMER = f"{TEST_ACTORS},tests.support.withouttimer"
 
 
 class WorkerTree:
-    def __init__(self, log: Path, processes: int = 1, threads: int = 4, **settings: object) -> None:
+    def __init__(
+        self, log: Path, processes: int = 1, threads: int = 4, through: Sequence[str] = (), **settings: object
+    ) -> None:
+        """`through`: a command that starts the workers' own, such as unshare."""
         environment = {f"CALLBOARD_{name.upper()}": str(value) for name, value in settings.items()}
         self.log = log
         self._processes = processes
         self._before = len(list_workers())
         self._out = log.open("w")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "dramatiq", "actors", "-p", str(processes), "-t", str(threads)],
+            [*through, sys.executable, "-m", "dramatiq", "actors", "-p", str(processes), "-t", str(threads)],
             cwd=ROOT,
             env={**os.environ, "CALLBOARD_ACTORS": TEST_ACTORS, **environment},
             stdout=self._out,

@@ -9,20 +9,21 @@ from state.connection import Connection
 
 
 class Player:
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, rings: bool = True) -> None:
         self._connection = connection
+        self._rings = rings  # False: its hints get lost
         self._numbers = count(1)
 
     def start(self, queue: str = "stage") -> Claimed:
-        request = ClaimRequest("player", next(self._numbers), [queue], 1, 0, [], 0.3)
+        request = ClaimRequest("player", next(self._numbers), [queue], [], 1, 0, 0, [], None, 0.3)
         [claimed] = claim(self._connection, request).tasks
-        ring_tasks([claimed.id])
+        self._ring(claimed.id)
         return claimed
 
     def say(self, task: Claimed, *texts: str, kind: str = "token") -> None:
         events = [{"kind": kind, "data": {"text": text}} for text in texts]
-        assert report(self._connection, [Report(task.id, task.epoch, next(self._numbers), events=events)])
-        ring_tasks([task.id])
+        assert report(self._connection, "player", [Report(task.id, task.epoch, next(self._numbers), events=events)])
+        self._ring(task.id)
 
     def complete(self, task: Claimed, result: Any = None) -> None:
         self._settle(Settlement(task.id, task.epoch, "completed", result=result))
@@ -40,8 +41,12 @@ class Player:
             """'{"from": "dead", "to": "queued"}', callboard.now() FROM revived""",
             [task_id],
         )
-        ring_tasks([task_id])
+        self._ring(task_id)
 
     def _settle(self, settlement: Settlement) -> None:
-        assert settle(self._connection, [settlement])
-        ring_tasks([settlement.id])
+        assert settle(self._connection, "player", [settlement])
+        self._ring(settlement.id)
+
+    def _ring(self, task_id: str) -> None:
+        if self._rings:
+            ring_tasks([task_id])

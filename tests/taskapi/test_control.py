@@ -6,7 +6,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from state import orphans
 from state.ids import new_task_id
+from state.silence import Silence
 from tests.support.clock import Clock
 from tests.taskapi.conftest import problem
 from tests.taskapi.player import Player
@@ -104,9 +106,9 @@ def test_many_at_once(client: httpx2.Client, dead: Callable[..., str], clock: Cl
     wanted = {"error_type": "NotFound", "older_than": 50}
     group = {"actor": "anything", "error_type": "NotFound", "tasks": 1}
     dry = client.post(f"{DLQ}/{verb}", json={**wanted, "dry_run": True})
-    assert (dry.status_code, dry.json()) == (200, {"tasks": 1, "groups": [group], "dry_run": True})
+    assert (dry.status_code, dry.json()) == (200, {"tasks": 1, "skipped": 0, "groups": [group], "dry_run": True})
     done = client.post(f"{DLQ}/{verb}", json=wanted)
-    assert done.json() == {"tasks": 1, "groups": [group], "dry_run": False}
+    assert done.json() == {"tasks": 1, "skipped": 0, "groups": [group], "dry_run": False}
 
     def statuses() -> list[str]:
         return [client.get(f"/api/v1/tasks/{task_id}").json()["status"] for task_id in (old, other, new)]
@@ -116,12 +118,31 @@ def test_many_at_once(client: httpx2.Client, dead: Callable[..., str], clock: Cl
     assert statuses() == [after] * 3
 
 
-def test_orphans_on_request(client: httpx2.Client, submit: Submit, player: Player, clock: Clock) -> None:
+def test_a_dead_task_whose_dedup_key_is_held_is_not_revived(
+    client: httpx2.Client, submit: Submit, dead: Callable[..., str]
+) -> None:
+    task_id = dead(dedup_key="k", target="t")
+    holder = submit(dedup_key="k")["task_id"]
+    paths = [f"/api/v1/tasks/{task_id}/{verb}" for verb in ("retry", "resume")]
+    for path in [*paths, f"/api/v1/targets/t/jobs/{task_id}/resume"]:
+        problem(client.post(path), 409, "dedup-key-taken", task_id=task_id, holder=holder)
+    redriven = client.post(f"{DLQ}/redrive", json={"all": True}).json()
+    assert (redriven["tasks"], redriven["skipped"]) == (0, 1)
+    client.post(f"/api/v1/tasks/{holder}/cancel")
+    assert post(client, task_id, "retry").json()["status"] == "queued"
+
+
+def test_orphans_on_request(
+    client: httpx2.Client, submit: Submit, player: Player, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_clock = [0.0]
+    monkeypatch.setattr(orphans, "_silence", Silence(30, lambda: own_clock[0]))
     task_id = submit()["task_id"]
     player.start()
     nothing = client.post("/api/v1/tasks/requeue-orphaned")
     assert (nothing.status_code, nothing.json()["lost"]) == (200, {"count": 0, "tasks": []})
     clock.advance(31)
+    own_clock[0] += 31
     found = client.post("/api/v1/tasks/requeue-orphaned").json()
     moved = {"task_id": task_id, "actor": "anything", "queue": "stage", "status": "queued"}
     assert found["lost"] == {"count": 1, "tasks": [moved]}

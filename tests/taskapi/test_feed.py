@@ -96,12 +96,15 @@ def test_connections_and_queries_do_not_grow_with_the_streams(
         assert connections(connection) <= at_most
         queries.clear()
         began = time.monotonic()
-        claimed = claim(desk, ClaimRequest("player", 1, ["stage"], watched, 0, [], 0.3)).tasks
+        claimed = claim(desk, ClaimRequest("player", 1, ["stage"], [], watched, 0, 0, [], None, 0.3)).tasks
         for number in range(1, ROUNDS + 1):
             said = [{"kind": "token", "data": {"text": str(number)}}]
-            assert len(report(desk, [Report(task.id, task.epoch, number, events=said) for task in claimed])) == watched
+            assert (
+                len(report(desk, "player", [Report(task.id, task.epoch, number, events=said) for task in claimed]))
+                == watched
+            )
             ring_tasks(ids)
-        settle(desk, [Settlement(task.id, task.epoch, "completed") for task in claimed])
+        settle(desk, "player", [Settlement(task.id, task.epoch, "completed") for task in claimed])
         ring_tasks(ids)
         seen = everyone.result(60)
         polls = time.monotonic() - began
@@ -143,6 +146,36 @@ def test_a_client_that_does_not_read_is_dropped_and_nobody_else_notices(serve: S
 def _until_closed(connection: socket.socket) -> Iterator[bytes]:
     while data := connection.recv(65536):
         yield data
+
+
+def test_a_stream_whose_hint_was_lost_ends_in_time_beside_a_busy_one(serve: Serve, player: Player) -> None:
+    server = serve(poll=0.5)
+    quiet, busy = submit_many([NewTask("anything", {}) for _ in range(2)])
+    with get_database().connect("silent player") as connection, ThreadPoolExecutor(2) as pool:
+        silent = Player(connection, rings=False)
+        claimed = silent.start()
+        assert claimed.id == quiet
+        talking = player.start()
+        over = threading.Event()
+
+        def talk() -> None:
+            while not over.is_set():
+                player.say(talking, "something")
+                over.wait(0.01)
+            player.complete(talking)
+
+        followers = [pool.submit(read_all, server.client, f"/api/v1/tasks/{each}/stream") for each in (quiet, busy)]
+        eventually(lambda: server.places() == 2, what="both have joined")
+        talker = threading.Thread(target=talk)
+        talker.start()
+        try:
+            silent.complete(claimed)
+            assert followers[0].result(10)[-1].event == "done"
+            assert not followers[1].done()
+        finally:
+            over.set()
+            talker.join()
+        assert followers[1].result(30)[-1].event == "done"
 
 
 def test_a_slow_client_that_does_read_gets_everything(serve: Serve, player: Player) -> None:

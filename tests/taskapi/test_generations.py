@@ -18,14 +18,14 @@ def test_a_generation(client: httpx2.Client, submit: Submit, player: Player) -> 
     submit(tenant="acme")
     task = player.start()
     asked = {"provider": "local", "action_type": "txt2img", "prompt": "a lighthouse", "prompt_id": None}
-    begun = begin_generation(task.id, task.epoch, **asked, request={"width": 64})
+    begun = begin_generation("player", task.id, task.epoch, **asked, request={"width": 64})
     path = f"/api/v1/generations/{begun.id}"
     found = client.get(path).json()
     assert (found["id"], found["task_id"], found["tenant"]) == (begun.id, task.id, "acme")
     assert (found["prompt"], found["request"], found["contents"]) == ("a lighthouse", {"width": 64}, [])
     assert (found["task_status"], found["raw_response"], found["error"]) == ("running", None, None)
     stored = StoredBytes(sha256="0" * 64, size=7, media_type="image/png")
-    [content_id] = finish_generation(task.id, task.epoch, raw_response={"id": 5}, contents=[stored])
+    [content_id] = finish_generation("player", task.id, task.epoch, raw_response={"id": 5}, contents=[stored])
     player.complete(task)
     found = client.get(f"{path}/").json()
     assert (found["status"], found["raw_response"]) == ("completed", {"id": 5})

@@ -29,7 +29,7 @@ def health(client: httpx2.Client) -> dict[str, Any]:
     answer = client.get("/health")
     document: dict[str, Any] = answer.json()
     assert sorted(document) == ["components", "status", "timestamp"]
-    assert sorted(document["components"]) == ["circuit_breakers", "consumption", "database", "workers"]
+    assert sorted(document["components"]) == ["actors", "circuit_breakers", "consumption", "database", "workers"]
     assert datetime.fromisoformat(document["timestamp"]).tzinfo is not None
     assert answer.status_code == (503 if document["status"] == "unhealthy" else 200)
     return document
@@ -103,6 +103,17 @@ def test_a_database_without_our_schema_is_not_ready(actors: None, postgres: Test
         assert server.client.get("/livez").json() == {"status": "alive"}
         assert health(server.client)["status"] == "unhealthy"
     postgres.execute("DROP DATABASE bare WITH (FORCE)")
+
+
+def test_a_release_that_is_too_old_for_the_schema_is_not_ready(
+    client: httpx2.Client, connection: psycopg.Connection
+) -> None:
+    assert client.get("/readyz").json() == {"status": "ready"}
+    connection.execute("UPDATE callboard.applied_files SET digest = 'of another comment'")
+    connection.execute("UPDATE callboard.schema_version SET version = version + 1")
+    assert client.get("/readyz").json() == {"status": "ready"}
+    connection.execute("UPDATE callboard.schema_version SET supports = version")
+    assert "Upgrade this release" in problem(client.get("/readyz"), 503, "not-ready")["detail"]
 
 
 def test_a_server_starts_while_the_database_is_away(actors: None, tmp_path: Path) -> None:
@@ -179,3 +190,15 @@ def test_workers(client: httpx2.Client, clock: Clock, connection: psycopg.Connec
     clock.advance(60)
     [silent] = client.get("/api/v1/workers").json()["items"]
     assert (silent["alive"], silent["silent_seconds"] > 59) == (False, True)
+
+
+def test_actors_that_no_worker_knows_are_named(
+    client: httpx2.Client, submit: Submit, connection: psycopg.Connection
+) -> None:
+    register(Identity.of_this_process(), ["stage"], 8, ["anything"])
+    assert health(client)["components"]["actors"] == {"status": "ok", "missing": [], "detail": None}
+    submit()
+    connection.execute("UPDATE callboard.tasks SET status = 'waiting', actor = 'new', waiting_gate = 'actor:new'")
+    ill = health(client)
+    assert (ill["status"], ill["components"]["actors"]["missing"]) == ("degraded", ["new"])
+    assert "no worker knows: new" in ill["components"]["actors"]["detail"]

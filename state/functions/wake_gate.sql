@@ -1,0 +1,78 @@
+-- Capacity may have become free at a gate: as many of its line as may start go back to the queue, best first. Waits for
+-- nobody: when the gate's lock is not to be had, the answer is one row that says `busy`, and the caller tries again soon.
+CREATE OR REPLACE FUNCTION callboard.wake_gate(gate_key text) RETURNS TABLE (id text, queue text, busy boolean) LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+DECLARE
+    head record;
+    only_task text;
+    room integer := 1000;
+    -- As a variable, for a row that is looked up by id: the index of the line then does not look like a way to find it.
+    in_line constant text := 'waiting';
+BEGIN
+    SELECT t.actor, t.queue, t.tenant, t.target INTO head FROM callboard.tasks t
+    WHERE t.status = 'waiting' AND t.waiting_gate = gate_key
+    ORDER BY t.priority, t.rank, t.id LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF gate_key LIKE 'actor:%' THEN
+        IF NOT callboard.actor_is_known(head.actor, head.queue) THEN
+            RETURN;
+        END IF;
+    ELSE
+        PERFORM FROM callboard.gates g WHERE g.key = gate_key FOR NO KEY UPDATE SKIP LOCKED;
+        IF NOT FOUND AND EXISTS (SELECT FROM callboard.gates g WHERE g.key = gate_key)
+           OR gate_key LIKE 'target:%' AND NOT pg_try_advisory_xact_lock(callboard.gate_lock(gate_key)) THEN
+            RETURN QUERY SELECT NULL, NULL, true;
+            RETURN;
+        END IF;
+        SELECT least(r.room, r.places, 1000) INTO room FROM callboard.room_at(gate_key, 1000) AS r;
+        -- Those woken a moment ago have not taken their slots yet; after two seconds they are not waited for.
+        IF room < 1000 THEN
+            SELECT room - count(*) INTO room FROM callboard.tasks t
+            WHERE t.status = 'queued' AND t.woken_for = gate_key AND t.woken_at > callboard.now() - interval '2 seconds';
+        END IF;
+    END IF;
+    IF gate_key LIKE 'target:%' THEN
+        -- Only the first of its unfinished tasks can be next, and only if nobody of them runs.
+        SELECT f.id INTO only_task FROM (
+            SELECT t.id, t.status, t.waiting_gate FROM callboard.tasks t
+            WHERE coalesce(t.tenant, '') = coalesce(head.tenant, '') AND t.target = head.target
+              AND t.status NOT IN ('completed', 'canceled') AND t.hidden_at IS NULL
+            ORDER BY t.created_at, t.id LIMIT 1
+        ) AS f
+        WHERE f.status = 'waiting' AND f.waiting_gate = gate_key
+          AND NOT EXISTS (SELECT FROM callboard.slots s WHERE s.gate = gate_key);
+        room := CASE WHEN only_task IS NULL THEN 0 ELSE least(room, 1) END;
+    END IF;
+    IF room <= 0 THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH best AS MATERIALIZED (
+        SELECT t.id FROM callboard.tasks t
+        WHERE t.status = 'waiting' AND t.waiting_gate = gate_key AND only_task IS NULL
+        ORDER BY t.priority, t.rank, t.id
+        LIMIT room
+        FOR NO KEY UPDATE SKIP LOCKED
+    ), single AS MATERIALIZED (
+        SELECT t.id FROM callboard.tasks t
+        WHERE t.id = only_task AND t.status = in_line AND t.waiting_gate = gate_key
+        FOR NO KEY UPDATE SKIP LOCKED
+    ), woken AS (
+        UPDATE callboard.tasks t
+        SET status = 'queued', woken_for = gate_key, woken_at = callboard.now(), waiting_gate = NULL,
+            waiting_reason = NULL, last_event = t.last_event + 1, updated_at = callboard.now()
+        FROM (SELECT b.id FROM best b UNION ALL SELECT s.id FROM single s) AS w WHERE t.id = w.id
+        RETURNING t.id, t.queue, t.last_event
+    ), logged AS (
+        INSERT INTO callboard.events (task_id, n, kind, data, at)
+        SELECT w.id, w.last_event, 'status',
+               jsonb_build_object('from', 'waiting', 'to', 'queued', 'gate', gate_key), callboard.now()
+        FROM woken w
+    )
+    SELECT w.id, w.queue, false FROM woken w;
+END $$;

@@ -1,0 +1,1 @@
+SELECT actor, known FROM callboard.awaited_actors()

@@ -1,2 +1,0 @@
-SELECT task_id FROM callboard.dedup
-WHERE tenant = coalesce(%(tenant)s, '') AND actor = %(actor)s AND key = %(dedup_key)s

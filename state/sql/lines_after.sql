@@ -1,0 +1,1 @@
+SELECT key FROM callboard.lines_after(%(after)s, %(limit)s)

@@ -1,0 +1,12 @@
+-- The advisory lock is taken under the row's lock, and kept by the session until the message is settled.
+WITH candidates AS MATERIALIZED (
+    SELECT message_id FROM dramatiq.queue
+    WHERE state = 'queued' AND queue_name = %(queue)s AND message_id <> ALL (string_to_array(%(held)s, ',')::uuid[])
+    ORDER BY mtime LIMIT %(room)s
+    FOR UPDATE SKIP LOCKED
+), locked AS MATERIALIZED (
+    SELECT message_id FROM candidates WHERE pg_try_advisory_lock(callboard.plain_lock(%(queue)s, message_id))
+)
+UPDATE dramatiq.queue q SET state = 'consumed', mtime = now()
+FROM locked WHERE q.message_id = locked.message_id
+RETURNING q.message_id::text AS id, q.message::text AS body

@@ -1,0 +1,6 @@
+-- The sessions that a given one waits for, and what they did last.
+SELECT a.pid, a.application_name, a.usename, a.state, a.query,
+       extract(epoch FROM clock_timestamp() - a.xact_start)::double precision AS open_seconds
+FROM pg_stat_activity a
+WHERE a.pid = ANY (pg_blocking_pids(%(pid)s))
+ORDER BY a.xact_start

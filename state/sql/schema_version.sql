@@ -1,0 +1,1 @@
+SELECT version, supports FROM callboard.schema_version

@@ -1,1 +1,0 @@
-SELECT id, queue FROM callboard.wake_lines()

@@ -1,0 +1,13 @@
+-- For which of these tasks a verb whose answer was lost has been done: what its own statement would have answered.
+-- Signs are what the verb writes into the history; without any, that the task is hidden. `within`: seconds since the call.
+SELECT t.id, t.epoch, t.actor, t.queue, t.gates, t.dedup_key, e.data ->> 'from' AS before,
+       coalesce(e.data ->> 'to', 'running') AS status, NULL AS holder
+FROM callboard.tasks t LEFT JOIN LATERAL (
+    SELECT e.data FROM callboard.events e
+    WHERE e.task_id = t.id AND e.kind IN ('status', 'control') AND e.data @> ANY (%(signs)s::jsonb[])
+      AND e.at >= callboard.now() - make_interval(secs => %(within)s)
+    ORDER BY e.n DESC LIMIT 1
+) AS e ON true
+WHERE t.id = ANY (%(ids)s)
+  AND CASE WHEN %(signs)s::jsonb[] = '{}' THEN t.hidden_at >= callboard.now() - make_interval(secs => %(within)s)
+           ELSE e.data IS NOT NULL END

@@ -1,0 +1,1 @@
+SELECT id, queue, busy FROM callboard.wake_gate(%(gate)s)

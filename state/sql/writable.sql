@@ -1,0 +1,1 @@
+SELECT current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery() AS writable

@@ -1,0 +1,214 @@
+"""The maintainer's turns, and the proof that each process keeps for itself."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+
+import psycopg
+import pytest
+
+import actors  # noqa: F401
+import tests.support.testactors  # noqa: F401
+from broker import maintenance
+from broker.maintenance import Maintenance
+from state import NewTask, housekeeping, losses, submit_many, sweep
+from state.housekeeping import Housekeeping, TurnFailed
+from state.workers import Identity, Sibling, list_workers, register
+from tests.support.clock import Clock
+from tests.support.eventually import eventually
+
+Make = Callable[[], tuple[str, Maintenance]]
+
+
+@pytest.fixture
+def make(database_url: str) -> Iterator[Make]:
+    """Starts the maintenance of a worker; several of them may be in this process."""
+    started: list[Maintenance] = []
+    numbers = count(1)
+
+    def start() -> tuple[str, Maintenance]:
+        identity = replace(Identity.of_this_process(), id=f"w{next(numbers)}")
+        made = Maintenance(identity)
+        made.start()
+        started.append(made)
+        return identity.id, made
+
+    yield start
+    for each in started:
+        each.stop()
+
+
+@pytest.fixture
+def holder(connection: psycopg.Connection) -> Callable[[], str | None]:
+    def holder() -> str | None:
+        [row] = connection.execute("SELECT worker_id FROM callboard.maintainer").fetchall()
+        return row["worker_id"]
+
+    return holder
+
+
+class Failing(Housekeeping):
+    def do_turn(self) -> bool:
+        raise TurnFailed
+
+
+class Broken(Housekeeping):
+    def do_turn(self) -> bool:
+        raise ZeroDivisionError
+
+
+class Slow(Housekeeping):
+    def do_turn(self) -> bool:
+        time.sleep(0.5)
+        return False
+
+
+@pytest.mark.parametrize("turn", [Failing, Broken, Slow])
+def test_a_maintainer_whose_turn_fails_or_takes_too_long_makes_way(
+    turn: type[Housekeeping], make: Make, holder: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if turn is Slow:
+        monkeypatch.setattr(maintenance, "LEASE_SECONDS", 0.3)
+    turns = []
+
+    def begin_turns() -> Housekeeping:
+        turns.append(turn)
+        return turn()
+
+    monkeypatch.setattr(maintenance, "Housekeeping", begin_turns)
+    _, first = make()
+    first.update([], True)
+    eventually(lambda: len(turns) == 1 and holder() is None, what="it has resigned")
+    first.update([], True)
+    monkeypatch.setattr(maintenance, "Housekeeping", Housekeeping)
+    monkeypatch.setattr(maintenance, "LEASE_SECONDS", 3.0)
+    name, second = make()
+    second.update([], True)
+    eventually(lambda: holder() == name)
+    first.update([], True)  # told by an old pulse
+    time.sleep(1.5)  # a turn of both
+    assert holder() == name
+
+
+def test_a_part_of_a_turn_that_fails_does_not_keep_the_others_from_being_done(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def fail() -> list[object]:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(housekeeping, "sweep_due", fail)
+
+    def sweep_lines(after: str) -> tuple[list[object], str]:
+        done.append("lines")
+        return [], after
+
+    monkeypatch.setattr(housekeeping, "sweep_lines", sweep_lines)
+    with pytest.raises(TurnFailed):
+        Housekeeping().do_turn()
+    assert done == ["lines"]
+
+
+def test_what_a_maintainer_has_observed_is_not_lost_with_a_part_of_a_turn_that_fails(
+    make: Make, holder: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise one part that always fails would keep leases from ever ending."""
+    turns: list[Housekeeping] = []
+
+    def fail(self: Housekeeping) -> bool:
+        turns.append(self)
+        raise TurnFailed
+
+    monkeypatch.setattr(Housekeeping, "do_turn", fail)
+    monkeypatch.setattr(maintenance, "_OTHERS_FIRST", 0.1)
+    _, only = make()
+    for number in (1, 2):
+        eventually(lambda: only.update([], True) or len(turns) >= number, every=0.2)  # type: ignore[func-returns-value]  # noqa: B023
+    assert turns[0] is turns[1]
+
+
+def test_two_at_once_do_no_harm(
+    database_url: str, clock: Clock, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (housekeeping, losses, sweep):
+        monkeypatch.setattr(module, "BATCH", 7)
+    ids = submit_many([NewTask("noop", {}, delay_seconds=10) for _ in range(100)])
+    clock.advance(11)
+    turns = [threading.Thread(target=Housekeeping().do_turn) for _ in range(2)]
+    for turn in turns:
+        turn.start()
+    for turn in turns:
+        turn.join()
+    events = connection.execute(
+        "SELECT task_id FROM callboard.events WHERE data ->> 'reason' = 'due' ORDER BY task_id"
+    ).fetchall()
+    assert [event["task_id"] for event in events] == sorted(ids)
+
+
+def test_it_resigns_when_its_worker_stops(make: Make, holder: Callable[[], str | None]) -> None:
+    name, only = make()
+    only.update([], True)
+    eventually(lambda: holder() == name)
+    only.stop()
+    assert holder() is None
+
+
+def test_a_maintainer_that_was_stopped_for_longer_than_its_lease_does_no_turn_on_the_strength_of_it(
+    make: Make, holder: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns: list[float] = []
+    monkeypatch.setattr(Housekeeping, "do_turn", lambda _self: turns.append(time.monotonic()))
+    name, first = make()
+    first.update([], True)
+    eventually(lambda: turns and first._renewed >= turns[0])
+    assert holder() == name
+    first._renewed -= 10  # as if much time had passed since its last turn
+    eventually(lambda: holder() is None)
+    assert len(turns) == 1
+
+
+def test_a_sibling_that_is_dead_is_recovered_and_its_office_taken(
+    make: Make, holder: Callable[[], str | None], connection: psycopg.Connection
+) -> None:
+    me = Identity.of_this_process()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        other = replace(me, id="other", pid=process.pid, start_ticks=None)
+        register(other, ["one"], 1)
+        connection.execute(
+            "UPDATE callboard.maintainer SET worker_id = 'other', expires_at = callboard.now() + interval '3 s'"
+        )
+        name, mine = make()
+        mine.update([Sibling("other", process.pid, None)], False)
+        time.sleep(1.2)  # a look at it
+        assert (holder(), len(list_workers())) == ("other", 1)
+        process.kill()
+    begun = time.monotonic()
+    eventually(lambda: holder() == name)
+    assert time.monotonic() - begun < 2
+    assert list_workers() == []
+
+
+def test_nothing_is_asked_of_the_database_while_all_live_and_another_is_the_maintainer(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise AssertionError
+
+    for name in ("recover", "become_maintainer", "resign", "Housekeeping"):
+        monkeypatch.setattr(maintenance, name, refuse)
+    looked: list[str] = []
+
+    def look(sibling: Sibling) -> bool:
+        looked.append(sibling.id)
+        return False
+
+    monkeypatch.setattr(maintenance, "is_dead", look)
+    _, mine = make()
+    mine.update([Sibling("other", 1, None)], False)
+    eventually(lambda: len(looked) >= 3, what="each second")
+    mine.stop()

@@ -1,0 +1,38 @@
+"""What `@task` leaves to the settings."""
+
+import dramatiq.broker
+import pytest
+from dramatiq.brokers.stub import StubBroker
+from pydantic import BaseModel
+
+from broker.taskactor import task
+from state import catalog
+from state.settings import get_settings
+
+
+class Anything(BaseModel):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def own_registries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "_actors", {})
+    monkeypatch.setattr(dramatiq.broker, "global_broker", StubBroker())
+
+
+def test_how_many_attempts_is_a_setting_unless_the_actor_says(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(ctx: object, request: Anything) -> None:
+        raise AssertionError("it is not run")
+
+    task(name="by default")(work)
+    monkeypatch.setenv("CALLBOARD_MAX_ATTEMPTS", "7")
+    get_settings.cache_clear()
+    task(name="by setting")(work)
+    task(name="by itself", max_attempts=2)(work)
+    assert {spec.name: spec.max_attempts for spec in catalog.actors()} == {
+        "by default": 4,
+        "by setting": 7,
+        "by itself": 2,
+    }

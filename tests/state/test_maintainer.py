@@ -1,0 +1,54 @@
+"""One maintainer at a time, elected by a row with a lease."""
+
+import psycopg
+import pytest
+
+from state.maintainer import become_maintainer, resign
+from state.workers import recover, stopped
+from tests.support.clock import Clock
+
+
+def holder(connection: psycopg.Connection) -> str | None:
+    [row] = connection.execute("SELECT worker_id FROM callboard.maintainer").fetchall()
+    return row["worker_id"]
+
+
+def test_the_first_one_has_it_until_its_lease_ends(connection: psycopg.Connection, clock: Clock) -> None:
+    assert become_maintainer("a")
+    assert not become_maintainer("b")
+    clock.advance(2)
+    assert become_maintainer("a")
+    clock.advance(2)
+    assert not become_maintainer("b")
+    clock.advance(2)
+    assert become_maintainer("b")
+    assert not become_maintainer("a")
+    assert holder(connection) == "b"
+
+
+def test_it_resigns_only_for_itself(connection: psycopg.Connection) -> None:
+    assert become_maintainer("a")
+    resign("b")
+    assert holder(connection) == "a"
+    resign("a")
+    assert become_maintainer("b")
+
+
+def test_a_clock_that_is_stepped_back_makes_nobody_maintainer_for_an_hour(clock: Clock) -> None:
+    assert become_maintainer("a")
+    clock.advance(-3600)
+    assert become_maintainer("b")
+
+
+@pytest.mark.parametrize("end", [recover, stopped])
+def test_one_that_is_dead_or_stops_makes_way_at_once(end: object) -> None:
+    assert become_maintainer("a")
+    end(["a"])  # type: ignore[operator]
+    assert become_maintainer("b")
+
+
+def test_a_locked_row_is_not_waited_for(connection: psycopg.Connection) -> None:
+    with connection.transaction():
+        connection.execute("SELECT FROM callboard.maintainer FOR UPDATE")
+        assert not become_maintainer("a")
+    assert become_maintainer("a")

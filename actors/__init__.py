@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import dramatiq
 
 from broker import TaskBroker
-from broker.sandboxes import set_starter
+from broker.execution.sandboxes import set_starter
 from providers.sandbox.box import Sandbox
 from providers.sandbox.limits import Limits
-from state.catalog import load_actors
 from state.settings import get_settings
+from state.tasks.catalog import load_actors
 
 broker = TaskBroker()
 dramatiq.set_broker(broker)

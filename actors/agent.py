@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from actors.agents import find_agent
 from actors.refusals import refused_field
 from broker import Context, task
-from state.catalog import RetryPolicy
+from state.tasks.catalog import RetryPolicy
 
 AGENT_POLICY = RetryPolicy(default=tuple(5.0 * attempt**2 for attempt in range(1, 21)))
 

@@ -12,10 +12,11 @@ from broker import Context, task
 from providers.errors import InvalidInput, ProviderError
 from providers.media import registry
 from providers.media.protocol import SourceData
-from state import LeaseLost, generations, jsonsafe
-from state.contents import scratch_folder
+from state import LeaseLost, jsonsafe
 from state.gates import Gate
-from state.generations import Begun
+from state.media import generations
+from state.media.contents import scratch_folder
+from state.media.generations import Begun
 
 
 class MediaRequest(BaseModel):

@@ -9,8 +9,8 @@ from providers.download import DownloadPolicy, download
 from providers.errors import InvalidInput
 from providers.media.protocol import Output, SourceData
 from providers.mediatypes import HEAD_BYTES, IMAGES, sniff
-from state.contents import StoredBytes, get_content, read_content, store_bytes, store_file
 from state.errors import ContentNotFound
+from state.media.contents import StoredBytes, get_content, read_content, store_bytes, store_file
 
 MAX_SOURCE_BYTES = 32 * 1024 * 1024
 _UNKNOWN_TYPE = "application/octet-stream"

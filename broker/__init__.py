@@ -1,10 +1,10 @@
 """Runs tasks on Dramatiq workers: claim, settle, pulse, middleware. Actors need only these names."""
 
+from broker.adapter.broker import TaskBroker
 from broker.context import Context
-from broker.failures import TokenLimitExceeded
-from broker.interrupts import CancelRequested, LeaseGone, ShuttingDown, Stopped, TimeLimitExceeded
-from broker.taskactor import task
-from broker.taskbroker import TaskBroker
+from broker.execution.failures import TokenLimitExceeded
+from broker.execution.interrupts import CancelRequested, LeaseGone, ShuttingDown, Stopped, TimeLimitExceeded
+from broker.task import task
 
 __all__ = [
     "CancelRequested",

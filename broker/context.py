@@ -8,18 +8,19 @@ from typing import Any
 
 from structlog.typing import FilteringBoundLogger
 
-from broker.execution import Execution
-from broker.failures import TokenLimitExceeded
-from broker.held import HeldTasks
-from broker.interruptible import Shelter
-from broker.sandboxes import Sandboxes, SandboxResult
-from broker.storable import event_data
-from broker.transaction import CompletingTransaction
-from state import claims, jsonsafe
+from broker.execution.execution import Execution
+from broker.execution.failures import TokenLimitExceeded
+from broker.execution.held import HeldTasks
+from broker.execution.interruptible import Shield
+from broker.execution.sandboxes import Sandboxes, SandboxResult
+from broker.execution.storable import event_data
+from broker.execution.transaction import CompletingTransaction
+from state import jsonsafe
 from state.errors import LeaseLost
 from state.logs import log
 from state.masking import mask_start
 from state.settings import get_settings
+from state.workers import leases
 
 _MESSAGE = 1000  # characters
 _OWN_KINDS = ("status", "snapshot", "done", "control", "progress", "payload")
@@ -86,7 +87,7 @@ class Context:
         jsonsafe.check(values)
         with self._saying():
             try:
-                self._checkpoint = claims.save(self.worker, self.task_id, self.epoch, values)
+                self._checkpoint = leases.save(self.worker, self.task_id, self.epoch, values)
             except LeaseLost:
                 self._held.lose(self._execution)
                 raise
@@ -117,10 +118,10 @@ class Context:
         is reached: the task goes on later, so nothing of it should be withdrawn."""
         return self._execution.request
 
-    def shielded(self) -> Shelter:
+    def shielded(self) -> Shield:
         """`with ctx.shielded():` no interrupt strikes in here; one that arrives is raised at the end of the block. For
         the few steps that must not be torn apart, such as cleaning up."""
-        return self._execution.code.shelter()
+        return self._execution.code.shield()
 
     def sandbox(self, command: Sequence[str], *, timeout_seconds: float = 60, **limits: int) -> SandboxResult:
         """Runs a program to its end, in a folder of its own, and answers its exit code and output; what it writes is

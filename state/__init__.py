@@ -1,7 +1,5 @@
 """The state store: the only code that speaks SQL. One verb for each transition."""
 
-from state.control import cancel, delete, pause, resume
-from state.deadletters import dismiss, dismiss_many, list_dead_letters, redrive, retry
 from state.errors import (
     DedupKeyTaken,
     EmptyFilter,
@@ -11,10 +9,12 @@ from state.errors import (
     TaskNotFound,
     UnknownActor,
 )
-from state.events import Event, get_events
-from state.orphans import requeue_orphaned
-from state.submission import NewTask, submit, submit_many
-from state.tasks import Task, get_attempts, get_task, list_tasks
+from state.maintenance.orphans import requeue_orphaned
+from state.tasks.control import cancel, delete, pause, resume
+from state.tasks.deadletters import dismiss, dismiss_many, list_dead_letters, redrive, retry
+from state.tasks.events import Event, get_events
+from state.tasks.reads import Task, get_attempts, get_task, list_tasks
+from state.tasks.submission import NewTask, submit, submit_many
 
 __all__ = [
     "DedupKeyTaken",

@@ -10,9 +10,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from state.bell import flush_bell
-from state.database import close_database
-from state.schema import migrate
+from state.database.notifier import flush_notifications
+from state.database.pool import close_database
+from state.schema.migration import migrate
 from state.settings import get_settings
 from tests.support.clock import Clock
 from tests.support.pgbouncer import BINARY, start_pgbouncer
@@ -41,7 +41,7 @@ def settings_for(url: str, data_dir: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        flush_bell()
+        flush_notifications()
         close_database()
         os.environ.clear()
         os.environ.update(kept)
@@ -90,7 +90,7 @@ def pgbouncer(database_url: str) -> Iterator[str]:
         os.environ.update({"CALLBOARD_DATABASE_URL": url, "CALLBOARD_DIRECT_URL": database_url})
         get_settings.cache_clear()
         yield url
-        flush_bell()
+        flush_notifications()
         close_database()
 
 

@@ -71,7 +71,7 @@ def retry(
     from deploy.cli.payloads import read_payload
     from deploy.cli.store import open_store
     from state import jsonsafe
-    from state.catalog import load_actors
+    from state.tasks.catalog import load_actors
 
     with open_store():
         body = None

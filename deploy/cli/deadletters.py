@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from state import Task
-    from state.deadletters import Bulk
+    from state.tasks.deadletters import Bulk
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 

@@ -3,8 +3,8 @@
 import time
 from pathlib import Path
 
-from state.database import close_database, get_database
-from state.embedded import PostgresServer
+from state.database.embedded import PostgresServer
+from state.database.pool import close_database, get_database
 
 _WAIT = 2.0  # seconds between two tries: what is left of the old server needs a moment to end
 

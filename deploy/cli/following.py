@@ -9,9 +9,9 @@ from psycopg import OperationalError
 
 from deploy.cli.exits import NO_DATABASE, Failure
 from state import Event, Task, get_events, get_task
-from state.bell import EVERYTHING, TASKS
+from state.database.listener import Listener
+from state.database.notifier import EVERYTHING, TASKS
 from state.errors import NotReady
-from state.listener import Listener
 
 _POLL = 1.0  # seconds between two looks, when no hint comes
 _PATIENCE = 120.0  # seconds without a database until it is not a restart any more

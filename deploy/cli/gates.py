@@ -30,7 +30,7 @@ def gates(context: typer.Context, as_json: JsonOption = False) -> None:
         return
     from deploy.cli.output import console, print_json
     from deploy.cli.store import open_store
-    from state.gates import list_gates
+    from state.gates.operations import list_gates
 
     with open_store():
         rows = list_gates()
@@ -72,7 +72,7 @@ def set_gate(
     from deploy.cli.output import console, print_json
     from deploy.cli.store import open_store
     from state.errors import GateNotFound
-    from state.gates import put_gate
+    from state.gates.operations import put_gate
 
     changes = _changes(max_concurrent, rate, paused, close_for)
     if not changes:

@@ -28,24 +28,24 @@ def migrate(sql: SqlOption = False, as_json: JsonOption = False) -> None:
     """
     from deploy.cli.output import print_json
     from deploy.cli.store import open_store
-    from state import schema
+    from state.schema import migration
 
     with open_store(current_schema=False):
         if sql:
-            script = schema.script()
+            script = migration.script()
             if as_json:
                 print_json({"sql": script})
             else:
                 typer.echo(script, nl=False)
             return
-        newer = schema.find_newer()
-        applied = schema.migrate()
+        newer = migration.find_newer()
+        applied = migration.migrate()
     if as_json:
         print_json({"applied": applied})
     elif newer:
         typer.echo(
             f"Nothing was changed: the database has schema {newer.version}, which is newer than this release's "
-            f"{schema.VERSION} and works with it."
+            f"{migration.VERSION} and works with it."
         )
     elif applied:
         typer.echo(f"The database is up to date. Applied: {', '.join(applied)}.")

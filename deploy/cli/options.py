@@ -8,7 +8,7 @@ from deploy.cli.exits import NOT_FOUND, Failure
 
 
 def _known_form(task_id: str) -> str:
-    from state.ids import is_task_id
+    from state.tasks.ids import is_task_id
 
     if not is_task_id(task_id):
         raise Failure(

@@ -40,7 +40,7 @@ def status(as_json: JsonOption = False) -> None:
     """
     from deploy.cli.output import console, print_json
     from deploy.cli.store import open_store
-    from state.queues import queue_status
+    from state.tasks.queues import queue_status
 
     with open_store():
         _load_actors()
@@ -78,8 +78,8 @@ def resume(name: Name, as_json: JsonOption = False) -> None:
 def _switch(name: str, *, paused: bool, as_json: bool) -> None:
     from deploy.cli.output import print_json
     from deploy.cli.store import open_store
-    from state import catalog
-    from state.queues import pause_queue, resume_queue
+    from state.tasks import catalog
+    from state.tasks.queues import pause_queue, resume_queue
 
     with open_store():
         _load_actors()
@@ -94,7 +94,7 @@ def _switch(name: str, *, paused: bool, as_json: bool) -> None:
 
 def _load_actors() -> None:
     """The queues are those that actors name."""
-    from state.catalog import load_actors
+    from state.tasks.catalog import load_actors
 
     try:
         load_actors()

@@ -18,8 +18,8 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
     import psycopg
 
     from state import errors
-    from state.bell import flush_bell
-    from state.database import close_database
+    from state.database.notifier import flush_notifications
+    from state.database.pool import close_database
 
     try:
         _open(current_schema)
@@ -35,15 +35,15 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
     except psycopg.OperationalError as lost:
         raise Failure(NO_DATABASE, f"The database cannot be reached: {_one_line(lost)}. {_REMEDY}") from lost
     finally:
-        flush_bell()  # while there are connections: hints sent later would open the database again
+        flush_notifications()  # while there are connections: hints sent later would open the database again
         close_database()
 
 
 def _open(current_schema: bool) -> None:
     import psycopg
 
-    from state.database import get_database
-    from state.version import require_current_schema
+    from state.database.pool import get_database
+    from state.schema.version import require_current_schema
 
     settings = read_settings()
     _configure_logs(settings.log_level)

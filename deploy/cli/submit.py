@@ -68,7 +68,7 @@ def submit(
 
 
 def _load_actors() -> None:
-    from state.catalog import load_actors
+    from state.tasks.catalog import load_actors
 
     try:
         load_actors()

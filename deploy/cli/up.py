@@ -38,8 +38,8 @@ def up(as_json: JsonOption = False) -> None:
     from deploy.cli.reception import Reception
     from deploy.cli.store import open_store, read_settings
     from deploy.cli.supervisor import Supervisor, descendants
-    from state import schema
-    from state.workers import list_workers
+    from state.schema import migration
+    from state.workers.registry import list_workers
 
     settings = read_settings()
     data_dir = settings.data_dir.resolve()
@@ -58,7 +58,7 @@ def up(as_json: JsonOption = False) -> None:
 
         reception.starting(postgres.folder if postgres else None)
         with open_store(current_schema=False):
-            reception.migrated(schema.migrate())
+            reception.migrated(migration.migrate())
             try:
                 supervisor.start(ready)
                 if not supervisor.told_to_stop:

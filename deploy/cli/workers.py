@@ -23,7 +23,7 @@ def workers(as_json: JsonOption = False) -> None:
     from deploy.cli.output import console, print_json
     from deploy.cli.store import open_store
     from state.settings import get_settings
-    from state.workers import list_workers
+    from state.workers.registry import list_workers
 
     with open_store():
         lease_seconds = get_settings().lease_seconds

@@ -14,11 +14,11 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from state.bell import flush_bell
-from state.catalog import load_actors
-from state.database import close_database, get_database
+from state.database.notifier import flush_notifications
+from state.database.pool import close_database, get_database
 from state.errors import StateError
 from state.logs import configure_logs
+from state.tasks.catalog import load_actors
 from taskapi.entrance import Entrance
 from taskapi.feed import Feed, Pace
 from taskapi.home import get_home, get_openapi
@@ -43,7 +43,7 @@ def create_app(pace: Pace | None = None) -> Starlette:
         finally:
             await queue_watch.stop()
             await feed.stop()
-            await run_in_threadpool(flush_bell)
+            await run_in_threadpool(flush_notifications)
             await run_in_threadpool(close_database)
 
     app = Starlette(

@@ -7,10 +7,10 @@ from mimetypes import guess_extension
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from state.contents import get_content
-from state.contentstore import get_store
 from state.errors import ContentNotFound
 from state.logs import log
+from state.media.contents import get_content
+from state.media.stores import get_store
 from taskapi.problems import Problem
 from taskapi.requests import content_id_of
 from taskapi.threads import call

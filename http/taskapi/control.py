@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.control import delete, pause, resume
-from state.deadletters import dismiss, retry
-from state.orphans import Recovered, requeue_orphaned
+from state.maintenance.orphans import Recovered, requeue_orphaned
+from state.tasks.control import delete, pause, resume
+from state.tasks.deadletters import dismiss, retry
 from taskapi.bodies import parse_body, read_body
 from taskapi.requests import task_id_of
 from taskapi.threads import call

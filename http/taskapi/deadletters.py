@@ -4,8 +4,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.deadletters import Bulk, dismiss_many, list_dead_letters, redrive
-from state.ids import is_task_id
+from state.tasks.deadletters import Bulk, dismiss_many, list_dead_letters, redrive
+from state.tasks.ids import is_task_id
 from taskapi import cursors
 from taskapi.bodies import parse_body, read_body
 from taskapi.requests import MAX_LIMIT, Count, parse_query

@@ -3,9 +3,9 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state import catalog
 from state.settings import get_settings
-from state.workers import list_workers
+from state.tasks import catalog
+from state.workers.registry import list_workers
 from taskapi.threads import call
 from taskapi.views import ActorView, Page, WorkerView, answer
 

@@ -11,12 +11,12 @@ import anyio
 import anyio.to_thread
 import psycopg
 
-from state.bell import EVERYTHING, TASKS
+from state.database.listener import Listener
+from state.database.notifier import EVERYTHING, TASKS
 from state.errors import NotReady
-from state.events import get_events_of_many
-from state.listener import Listener
 from state.logs import log
-from state.tasks import get_tasks_of_many
+from state.tasks.events import get_events_of_many
+from state.tasks.reads import get_tasks_of_many
 from taskapi.lines import Line, done_line, line_of
 
 PAGE = 200  # lines of one task in one query; a longer backlog is read by its own stream

@@ -5,7 +5,7 @@ from urllib.parse import quote, unquote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.gates import get_gate, list_gates, put_gate
+from state.gates.operations import get_gate, list_gates, put_gate
 from taskapi import cursors
 from taskapi.bodies import parse_body, read_body
 from taskapi.requests import GateBody, GateQuery, gate_key_of, parse_query

@@ -3,8 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.generations import get_generation
-from state.prompts import get_prompt, put_prompt
+from state.media.generations import get_generation
+from state.media.prompts import get_prompt, put_prompt
 from taskapi.bodies import parse_body, read_body
 from taskapi.requests import PromptBody, TenantQuery, generation_id_of, parse_query, prompt_id_of
 from taskapi.threads import call

@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from state.errors import NotReady
 from state.logs import log
-from state.version import require_current_schema
-from state.vitals import Vitals, get_vitals
+from state.schema.version import require_current_schema
+from state.workers.health import Vitals, get_vitals
 from taskapi.views import (
     ActorsHealth,
     ConsumptionHealth,

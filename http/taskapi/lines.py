@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from state.events import Event
-from state.tasks import Task
+from state.tasks.events import Event
+from state.tasks.reads import Task
 from state.transitions import FINISHED
 from taskapi.views import EventView, QueuesStatus, TaskView
 

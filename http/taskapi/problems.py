@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state import jsonsafe
-from state.dberrors import kind_of
+from state.database.errors import kind_of
 from state.errors import (
     ContentNotFound,
     ContentStoreFailed,

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.queues import pause_queue, queue_status, resume_queue
+from state.tasks.queues import pause_queue, queue_status, resume_queue
 from taskapi.lines import KEEP_ALIVE, RETRY
 from taskapi.queuewatch import QueueWatch
 from taskapi.requests import queue_of

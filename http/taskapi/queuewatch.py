@@ -11,7 +11,7 @@ import psycopg
 
 from state.errors import NotReady
 from state.logs import log
-from state.queues import queue_status
+from state.tasks.queues import queue_status
 from taskapi.feed import Pace
 from taskapi.lines import status_line
 from taskapi.views import QueuesStatus

@@ -16,11 +16,12 @@ from pydantic import (
 )
 from starlette.requests import Request
 
-from state import catalog, jsonsafe
+from state import jsonsafe
 from state.errors import ContentNotFound, GateNotFound, GenerationNotFound, PromptNotFound, TaskNotFound
-from state.ids import is_content_id, is_generation_id, is_task_id
-from state.queues import RESERVED
-from state.submission import NewTask
+from state.tasks import catalog
+from state.tasks.ids import is_content_id, is_generation_id, is_task_id
+from state.tasks.queues import RESERVED
+from state.tasks.submission import NewTask
 from state.transitions import Lane, Status
 from taskapi.bodies import refusal
 from taskapi.problems import Problem, at_field

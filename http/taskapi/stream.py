@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from state.events import get_events
 from state.logs import log
-from state.tasks import Task, get_task
+from state.tasks.events import get_events
+from state.tasks.reads import Task, get_task
 from taskapi.feed import PAGE, Feed
 from taskapi.lines import KEEP_ALIVE, RETRY, done_line, line_of, snapshot_line
 from taskapi.requests import StreamQuery, last_event_id_of, parse_query, task_id_of

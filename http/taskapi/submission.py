@@ -6,10 +6,10 @@ import psycopg
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.bell import ring_work
+from state.database.notifier import notify_work
 from state.errors import InvalidPayload
-from state.idempotency import Answer, once
-from state.submission import NewTask, submit_new
+from state.tasks.idempotency import Answer, once
+from state.tasks.submission import NewTask, submit_new
 from taskapi.bodies import parse_body, read_body
 from taskapi.problems import at_field
 from taskapi.requests import NewTaskBody, SummarizeBody, idempotency_key_of
@@ -53,7 +53,7 @@ def _accept(route: str, new: NewTask, raw: bytes, key: str | None) -> Response:
     answer, replayed = once(key, route, new.tenant, raw, act)
     if replayed:
         return _accepted(answer, {"Idempotent-Replayed": "true"})
-    ring_work([answer["queue"]])  # inside a transaction, submit cannot ring: only now there is something to find
+    notify_work([answer["queue"]])  # inside a transaction, submit cannot ring: only now there is something to find
     return _accepted(answer)
 
 

@@ -3,8 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.ids import is_task_id
-from state.targets import clear_job, list_target_tasks, resume_job
+from state.tasks.ids import is_task_id
+from state.tasks.targets import clear_job, list_target_tasks, resume_job
 from taskapi import cursors
 from taskapi.requests import TargetQuery, TenantQuery, parse_query, target_of, task_id_of
 from taskapi.threads import call

@@ -3,10 +3,10 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.control import cancel
-from state.events import Event, get_events
-from state.ids import is_task_id
-from state.tasks import get_attempts, get_task, list_tasks
+from state.tasks.control import cancel
+from state.tasks.events import Event, get_events
+from state.tasks.ids import is_task_id
+from state.tasks.reads import get_attempts, get_task, list_tasks
 from taskapi import cursors
 from taskapi.bodies import parse_body, read_body
 from taskapi.requests import CancelBody, EventQuery, TaskQuery, is_position, parse_query, task_id_of

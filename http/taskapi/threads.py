@@ -6,7 +6,7 @@ from typing import ParamSpec, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from state.version import require_current_schema
+from state.schema.version import require_current_schema
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -7,9 +7,9 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from state.catalog import ActorSpec
-from state.events import Event
-from state.tasks import Task
+from state.tasks.catalog import ActorSpec
+from state.tasks.events import Event
+from state.tasks.reads import Task
 
 PREFIX = "/api/v1"
 

@@ -1,7 +1,7 @@
 """What became of a task."""
 
 from state import Task, get_task
-from state.contents import get_content, read_content
+from state.media.contents import get_content, read_content
 from tests.support.eventually import eventually
 
 

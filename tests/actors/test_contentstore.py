@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from state.contents import scratch_folder, store_bytes, store_file
-from state.contentstore import CHUNK, FileStore, get_store
 from state.errors import ContentNotFound, ContentStoreFailed
+from state.media.contents import scratch_folder, store_bytes, store_file
+from state.media.stores import CHUNK, FileStore, get_store
 from state.settings import SettingsError, get_settings
 from tests.actors.following import ended, stored_bytes
 from tests.actors.s3server import ACCESS_KEY, BUCKET, S3Server
@@ -84,7 +84,7 @@ def test_only_a_hash_becomes_a_name(name, store):
 
 
 def test_large_files_go_up_in_parts(s3_server, monkeypatch, tmp_path):
-    monkeypatch.setattr("state.s3store._SINGLE_PUT", 1000)
+    monkeypatch.setattr("state.media.s3._SINGLE_PUT", 1000)
     data = os.urandom(9 * 1024 * 1024)
     (tmp_path / "large").write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()

@@ -6,11 +6,11 @@ import pytest
 
 from actors.media import MediaRequest, provider_gate
 from state import get_events, get_task, list_tasks, submit
-from state.contents import get_content
-from state.contentstore import get_store
 from state.errors import GenerationNotFound, InvalidPayload, PromptNotFound
-from state.generations import get_generation
-from state.prompts import get_prompt, put_prompt
+from state.media.contents import get_content
+from state.media.generations import get_generation
+from state.media.prompts import get_prompt, put_prompt
+from state.media.stores import get_store
 from tests.actors.following import ended, stored_bytes
 from tests.providers.servers.jobs import picture
 

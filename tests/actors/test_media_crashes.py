@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from state import cancel, get_attempts, get_events, get_task
-from state.generations import get_generation
+from state.media.generations import get_generation
 from tests.actors.following import ended, rested, stored_bytes
 from tests.actors.test_media import submit_media
 from tests.providers.servers.jobs import picture

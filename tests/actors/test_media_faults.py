@@ -3,7 +3,7 @@
 import pytest
 
 from state import cancel
-from state.generations import get_generation
+from state.media.generations import get_generation
 from tests.actors.following import delay_of, ended, rested, stored_bytes
 from tests.actors.test_media import submit_media
 from tests.providers.servers.jobs import picture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from state import catalog
+from state.tasks import catalog
 from tests.actors.following import ended
 from tests.actors.test_media import submit_media
 

@@ -6,7 +6,8 @@ from actors.summarize import SummarizeRequest, provider_gate
 from providers.language.sentences import split_parts
 from state import cancel, get_events, submit
 from state.errors import InvalidPayload
-from state.gates import Gate, put_gate
+from state.gates import Gate
+from state.gates.operations import put_gate
 from tests.actors.following import delay_of, ended, rested
 from tests.support.eventually import eventually
 

@@ -10,11 +10,11 @@ from pydantic import BaseModel
 import actors  # noqa: F401  (sets the broker)
 from broker import Context, task
 from state import NewTask, submit, submit_many
-from state.bell import flush_bell
-from state.claims import ClaimRequest, claim
-from state.database import close_database, get_database
+from state.database.notifier import flush_notifications
+from state.database.pool import close_database, get_database
 from state.logs import configure_logs
-from state.schema import migrate
+from state.schema.migration import migrate
+from state.workers.leases import ClaimRequest, claim
 from tests.bench import stamps
 from tests.bench.contender import BATCH, THREADS
 from tests.bench.driver import NAP
@@ -48,7 +48,7 @@ def setup() -> None:
 def opened() -> Iterator[None]:
     configure_logs()
     yield
-    flush_bell()
+    flush_notifications()
     close_database()
 
 

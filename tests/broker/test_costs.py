@@ -11,7 +11,7 @@ import pytest
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import get_task, submit
-from state.bell import flush_bell
+from state.database.notifier import flush_notifications
 from tests.support.eventually import eventually
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WorkerTree
@@ -42,7 +42,7 @@ def test_one_statement_and_one_commit_for_each_step(
     payload = {"agent_name": "text", "task_type": "statistics", "input": {"text": "Once upon a time."}}
     task_id = submit("agent", payload).task_id  # says once how far it is
     eventually(lambda: get_task(task_id).finished)
-    flush_bell()
+    flush_notifications()
     log = statements()
     of_the_task = {
         "submit": [text for _, text in log if "INSERT INTO callboard.tasks" in text],

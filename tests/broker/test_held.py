@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from broker.execution import MOVES, Execution, IllegalMove, State
-from broker.held import HeldTasks
-from broker.outcomes import completed
-from state.claims import Claimed
+from broker.execution.execution import MOVES, Execution, IllegalMove, State
+from broker.execution.held import HeldTasks
+from broker.execution.outcomes import completed
 from state.errors import LeaseLost
+from state.workers.leases import Claimed
 
 FOREVER = 1e12
 STATES = tuple(MOVES)

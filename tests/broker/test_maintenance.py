@@ -13,11 +13,12 @@ import pytest
 
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
-from broker import maintenance
-from broker.maintenance import Maintenance
-from state import NewTask, housekeeping, losses, submit_many, sweep
-from state.housekeeping import Housekeeping, TurnFailed
-from state.workers import Identity, Sibling, list_workers, register
+from broker.worker import maintenance
+from broker.worker.maintenance import Maintenance
+from state import NewTask, submit_many
+from state.maintenance import housekeeping, losses, sweep
+from state.maintenance.housekeeping import Housekeeping, TurnFailed
+from state.workers.registry import Identity, Sibling, list_workers, register
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 

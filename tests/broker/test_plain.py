@@ -15,7 +15,7 @@ from dramatiq_pg.broker import PostgresConsumer, message_lock
 from dramatiq_pg.utils import make_pool
 
 import actors  # noqa: F401  (sets the broker)
-from broker.plain import PlainConsumer
+from broker.adapter.plain import PlainConsumer
 from tests.support import testactors
 from tests.support.eventually import eventually
 from tests.support.workers import WorkerTree

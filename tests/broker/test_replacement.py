@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 OLD = """
 import os, signal, sys, threading
-from broker import replacement
+from broker.worker import replacement
 
 signal.signal(signal.SIGTERM, lambda *_: print("heard", flush=True))
 replacement.prepare_replacement()

@@ -7,13 +7,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from broker.execution import Execution
-from broker.held import HeldTasks
-from broker.outcomes import completed
-from broker.reporter import Reporter
+from broker.execution.execution import Execution
+from broker.execution.held import HeldTasks
+from broker.execution.outcomes import completed
+from broker.worker.reporter import Reporter
 from state import get_events, get_task, submit
-from state.claims import Claimed
-from state.connection import Connection
+from state.database.connection import Connection
+from state.workers.leases import Claimed
 from tests.state.conftest import actors, desk, take
 from tests.support.eventually import eventually
 
@@ -146,7 +146,7 @@ def test_an_unforeseen_error_of_one_task_stops_no_other_and_drops_nothing(
     connection: psycopg.Connection,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("broker.reporter._AFTER_BUG", 0.0)
+    monkeypatch.setattr("broker.worker.reporter._AFTER_BUG", 0.0)
     broken(table)
     everybody = [execution, *others]
     for each in everybody:

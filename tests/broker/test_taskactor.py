@@ -5,9 +5,9 @@ import pytest
 from dramatiq.brokers.stub import StubBroker
 from pydantic import BaseModel
 
-from broker.taskactor import task
-from state import catalog
+from broker.task import task
 from state.settings import get_settings
+from state.tasks import catalog
 
 
 class Anything(BaseModel):

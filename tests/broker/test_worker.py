@@ -9,7 +9,7 @@ import psycopg
 
 import actors  # noqa: F401  (declares the kinds of work)
 from state import NewTask, Task, cancel, get_attempts, get_events, get_task, submit, submit_many
-from state.bell import flush_bell
+from state.database.notifier import flush_notifications
 from tests.support import testactors
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
@@ -160,7 +160,7 @@ def test_no_more_is_claimed_than_threads_are_free(
     out = tmp_path / "out.txt"
     submit_many([NewTask("steps", {"seconds": 20, "file": str(out)}) for _ in range(5)])
     started(out, 2)
-    flush_bell()
+    flush_notifications()
     # Pulses come and go: had there been three more claims to make, they would be made.
     held = "SELECT min(renewed_at - started_at) > interval '0.4 s' AS long FROM callboard.leases"
     eventually(lambda: connection.execute(held).fetchone() == {"long": True})

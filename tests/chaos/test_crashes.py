@@ -10,7 +10,7 @@ import psycopg
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import NewTask, get_attempts, get_events, get_task, submit, submit_many
-from state.workers import Identity, dead_siblings
+from state.workers.registry import Identity, dead_siblings
 from tests.support.eventually import eventually
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WITHOUT_TIMER, WorkerTree

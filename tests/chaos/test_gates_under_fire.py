@@ -15,7 +15,7 @@ import psycopg
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import NewTask, get_task, submit_many
-from state.gates import get_gate
+from state.gates.operations import get_gate
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.workers import WorkerTree

@@ -5,8 +5,9 @@ import pytest
 from pydantic import BaseModel
 
 import state
-from state import catalog, get_events, get_task
-from state.catalog import STANDARD_POLICY, ActorSpec
+from state import get_events, get_task
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec
 from tests.cli.command import answer, callboard, succeed
 
 pytestmark = pytest.mark.usefixtures("database_url")

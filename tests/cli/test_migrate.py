@@ -2,7 +2,7 @@
 
 import psycopg
 
-from state.version import VERSION
+from state.schema.version import VERSION
 from tests.cli.command import answer, refusal, succeed
 
 

@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from state.gates import Gate, declare, get_gate
-from state.workers import Identity, register
+from state.gates import Gate
+from state.gates.declarations import declare
+from state.gates.operations import get_gate
+from state.workers.registry import Identity, register
 from tests.cli.command import answer, refusal, succeed
 
 pytestmark = pytest.mark.usefixtures("database_url")

@@ -7,10 +7,12 @@ import psycopg
 import pytest
 from pydantic import BaseModel
 
-from state import catalog, claims, submit
-from state.catalog import STANDARD_POLICY, ActorSpec
-from state.claims import Claimed, Settlement
-from state.connection import Connection
+from state import submit
+from state.database.connection import Connection
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.state.conftest import desk, status, take
 
 __all__ = ["desk", "status", "take"]
@@ -43,7 +45,7 @@ def running(simple_actors: None, take: Callable[..., list[Claimed]]) -> Callable
 def dead(running: Callable[..., Claimed], desk: Connection) -> Callable[..., Claimed]:
     def dead(error_type: str = "Boom", **options: Any) -> Claimed:
         claimed = running(**options)
-        claims.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error={**BOOM, "type": error_type})])
+        leases.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error={**BOOM, "type": error_type})])
         return claimed
 
     return dead

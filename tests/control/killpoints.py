@@ -12,7 +12,8 @@ from actors import mediafiles
 from broker.context import Context
 from providers.api import Api
 from providers.media import registry
-from state import claims, generations
+from state.media import generations
+from state.workers import leases
 
 _plan = Path(os.environ["KILL_PLAN"])
 _steps: Counter[str] = Counter()
@@ -55,7 +56,7 @@ for _owner, _name in (
     (Api, "request"),
     (mediafiles, "download"),
     (mediafiles, "store_file"),
-    (claims, "try_settle"),
+    (leases, "try_settle"),
 ):
     _counted(_owner, _name)
 registry.get("midjourney").poll_seconds = 0.02  # type: ignore[misc]

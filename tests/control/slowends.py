@@ -2,7 +2,7 @@
 
 import time
 
-from broker import replacement
+from broker.worker import replacement
 
 _kill_children = replacement._kill_children
 

@@ -8,25 +8,26 @@ import psycopg
 import pytest
 
 import state
-from broker import outcomes
+from broker.execution import outcomes
 from state import (
     EmptyFilter,
     IllegalTransition,
     NewTask,
-    claims,
     get_attempts,
     get_events,
     get_task,
-    orphans,
     submit,
     submit_many,
 )
-from state.catalog import STANDARD_POLICY
-from state.claims import Claimed, Settlement
-from state.connection import Connection
+from state.database.connection import Connection
 from state.errors import InvalidPayload
-from state.silence import Silence
-from state.sweep import sweep
+from state.maintenance import orphans
+from state.maintenance.silence import Silence
+from state.maintenance.sweep import sweep
+from state.tasks import deadletters
+from state.tasks.catalog import STANDARD_POLICY
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.control.conftest import BOOM
 from tests.support.clock import Clock
 
@@ -46,7 +47,7 @@ def test_a_revived_task_gets_fresh_attempts_and_its_history_goes_on(dead: Dead, 
         for _ in range(2):
             [claimed] = take()
             retry = Settlement(claimed.id, claimed.epoch, "failed", error=BOOM, retry_seconds=0)
-            claims.settle(desk, "w1", [retry])
+            leases.settle(desk, "w1", [retry])
             sweep()
         after = get_task(task.id)
         assert (after.status, after.attempt, after.epoch) == ("dead", 1 + 2 * round_, 1 + 2 * round_)
@@ -66,7 +67,7 @@ def test_a_revived_task_begins_its_schedule_anew(dead: Dead, take: Take, desk: C
             failed = outcomes.failed(claimed, TimeoutError("no answer"))
             assert failed.retry_seconds is not None
             assert delay <= failed.retry_seconds <= delay * 1.1
-            claims.settle(desk, "w1", [replace(failed, retry_seconds=0.0)])
+            leases.settle(desk, "w1", [replace(failed, retry_seconds=0.0)])
             sweep()
         assert get_task(task.id).status == "dead"
 
@@ -88,7 +89,7 @@ def test_a_scheduled_retry_runs_now_but_a_delayed_first_start_does_not(
     running: Dead, desk: Connection, take: Take
 ) -> None:
     task = running()
-    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM, retry_seconds=600)])
+    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM, retry_seconds=600)])
     now = state.retry(task.id)
     assert (now.status, now.lane, now.max_attempts) == ("queued", "retry", 3)
     assert [each.id for each in take()] == [task.id]
@@ -112,11 +113,11 @@ def test_an_edited_payload_is_checked_and_the_original_kept(dead: Dead, take: Ta
 
 def test_what_was_saved_for_another_payload_does_not_count(running: Dead, desk: Connection, take: Take) -> None:
     task = running()
-    claims.save("w1", task.id, task.epoch, {"job": "j1"})
-    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
+    leases.save("w1", task.id, task.epoch, {"job": "j1"})
+    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
     state.retry(task.id)
     assert take()[0].checkpoint == {"job": "j1"}  # as it is: never paid twice
-    claims.settle(desk, "w1", [Settlement(task.id, 2, "failed", error=BOOM)])
+    leases.settle(desk, "w1", [Settlement(task.id, 2, "failed", error=BOOM)])
     state.retry(task.id, {"size": 2})
     assert take()[0].checkpoint == {}
     assert [e.data["checkpoint"] for e in get_events(task.id) if e.kind == "payload"] == [{"job": "j1"}]
@@ -158,7 +159,7 @@ def test_an_empty_filter_is_refused(dead: Dead, verb: Callable[..., object]) -> 
 
 
 @pytest.mark.parametrize(("verb", "after"), [(state.redrive, "queued"), (state.dismiss_many, "canceled")])
-def test_many_by_filter(dead: Dead, clock: Clock, verb: Callable[..., state.deadletters.Bulk], after: str) -> None:
+def test_many_by_filter(dead: Dead, clock: Clock, verb: Callable[..., deadletters.Bulk], after: str) -> None:
     old = [dead("Boom").id, dead("Bang").id, dead("Boom", tenant="acme").id]
     clock.advance(100)
     new = dead("Boom").id
@@ -177,7 +178,7 @@ def test_many_by_filter(dead: Dead, clock: Clock, verb: Callable[..., state.dead
 def test_thousands_in_bounded_batches_past_a_locked_one(
     connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, database_url: str
 ) -> None:
-    monkeypatch.setattr(state.deadletters, "BATCH", 100)
+    monkeypatch.setattr(deadletters, "BATCH", 100)
     ids = submit_many([NewTask("quick", {}) for _ in range(1050)])
     connection.execute(
         "UPDATE callboard.tasks SET status = 'dead', finished_at = callboard.now(), error = '{\"type\": \"Boom\"}'"

@@ -7,10 +7,12 @@ import psycopg
 import pytest
 
 import state
-from state import IllegalTransition, TaskNotFound, claims, get_events, get_task, submit
-from state.claims import Claimed, Settlement
-from state.connection import Connection
-from state.targets import clear_job, resume_job
+from state import IllegalTransition, TaskNotFound, get_events, get_task, submit
+from state.database.connection import Connection
+from state.settings import get_settings
+from state.tasks.targets import clear_job, resume_job
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.control.conftest import BOOM
 from tests.support.clock import Clock
 from tests.support.lostanswers import LostAnswers
@@ -81,7 +83,7 @@ def test_a_request_whose_answer_was_lost_may_have_been_followed_meanwhile(
 ) -> None:
     task = running()
     released = Settlement(task.id, task.epoch, "released")
-    lost.of_statement(verb, then=lambda: claims.settle(desk, "w1", [released]))
+    lost.of_statement(verb, then=lambda: leases.settle(desk, "w1", [released]))
     assert getattr(state, verb)(task.id).status == after
 
 
@@ -92,7 +94,7 @@ def test_a_task_that_was_revived_and_died_again_meanwhile_is_not_revived_twice(
 
     def die_again() -> None:
         [claimed] = take()
-        claims.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error=BOOM)])
+        leases.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error=BOOM)])
 
     lost.of_statement("revive", then=die_again)
     assert state.retry(task.id).status == "dead"
@@ -103,9 +105,9 @@ def test_a_pause_over_the_token_limit_whose_answer_was_lost(
     lost: LostAnswers, running: Running, desk: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = running()
-    claims.report(desk, "w1", [claims.Report(task.id, task.epoch, 1, tokens=500)])
-    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
-    monkeypatch.setattr(state.control.get_settings(), "token_limit", 499)
+    leases.report(desk, "w1", [leases.Report(task.id, task.epoch, 1, tokens=500)])
+    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
+    monkeypatch.setattr(get_settings(), "token_limit", 499)
     lost.of_statement("pause")
     ended = state.pause(task.id)
     assert (ended.status, (ended.error or {})["type"]) == ("dead", "TokenLimitExceeded")
@@ -139,7 +141,7 @@ def test_a_cancel_whose_answer_was_lost_lets_the_next_of_its_line_go(
     second = submit("quick", {}, target="t").task_id
     assert [task.id for task in take(2)] == [first]
     assert get_task(second).status == "waiting"
-    claims.settle(desk, "w1", [Settlement(first, 1, "released")])
+    leases.settle(desk, "w1", [Settlement(first, 1, "released")])
     lost.of_statement("cancel")
     assert state.cancel(first).status == "canceled"
     assert get_task(second).status == "queued"

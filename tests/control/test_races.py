@@ -10,11 +10,13 @@ import psycopg
 import pytest
 
 import state
-from state import IllegalTransition, NewTask, claims, losses, submit_many
-from state.claims import Claimed, Settlement
-from state.connection import Connection
-from state.database import get_database
-from state.sweep import read_signs, sweep
+from state import IllegalTransition, NewTask, submit_many
+from state.database.connection import Connection
+from state.database.pool import get_database
+from state.maintenance import losses
+from state.maintenance.sweep import read_signs, sweep
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.support.clock import Clock
 
 Take = Callable[..., list[Claimed]]
@@ -79,7 +81,7 @@ def test_cancel_races_completion_a_thousand_times(take: Take, connection: psycop
                     ).fetchone()
                 ):
                     outcome = "completed"
-                claims.settle(own, threading.current_thread().name, [Settlement(task.id, task.epoch, outcome)])
+                leases.settle(own, threading.current_thread().name, [Settlement(task.id, task.epoch, outcome)])
 
     def cancel(part: list[str]) -> Callable[[Connection], None]:
         def work(_own: Connection) -> None:
@@ -111,7 +113,7 @@ def test_the_sweeper_races_completion_a_thousand_times(
     def settle(part: list[Claimed]) -> Callable[[Connection], None]:
         def work(own: Connection) -> None:
             for task in part:
-                rows = claims.settle(own, "w1", [Settlement(task.id, task.epoch, "completed")])
+                rows = leases.settle(own, "w1", [Settlement(task.id, task.epoch, "completed")])
                 won.extend(row["id"] for row in rows)
 
         return work
@@ -140,7 +142,7 @@ def test_pause_and_resume_race_claims_and_ends(take: Take, connection: psycopg.C
             for task in claimed:
                 asked = "SELECT FROM callboard.tasks WHERE id = %s AND cancel_requested IS NOT NULL"
                 stop = own.execute(asked, [task.id]).fetchone()
-                claims.settle(
+                leases.settle(
                     own,
                     threading.current_thread().name,
                     [Settlement(task.id, task.epoch, "released" if stop else "completed")],

@@ -23,7 +23,7 @@ Start = Callable[..., WorkerTree]
 
 def is_replaced(pid: int) -> bool:
     """Whether another program runs in this process by now. All threads of the old one are gone then."""
-    return b"broker.reborn" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"broker.worker.restart" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def has_ended(process: psutil.Process) -> bool:

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 import state
-from broker import sandboxes
+from broker.execution import sandboxes
 from state import get_attempts, get_events, get_task, submit
 from state.errors import InvalidPayload
 from tests.control.following import ended, lines, reached, said, stages

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 import structlog
 
-from broker.failures import describe
+from broker.execution.failures import describe
 from state import logs, masking, retry, submit
 from state.masking import MASK, mask, mask_data, mask_start
 from state.settings import get_settings

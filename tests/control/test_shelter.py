@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from broker.interruptible import Interruptible
-from broker.interrupts import CancelRequested, Interrupt, ShuttingDown, Stopped, caused_by
+from broker.execution.interruptible import Interruptible
+from broker.execution.interrupts import CancelRequested, Interrupt, ShuttingDown, Stopped, caused_by
 from tests.support.eventually import eventually
 from tests.support.workers import ROOT
 
@@ -49,7 +49,7 @@ class Victim:
 
     def code(self) -> None:
         for _ in range(50):
-            with self.running.shelter():
+            with self.running.shield():
                 self.in_shelter = True
                 with self.condition:  # as ctx.progress does
                     sum(range(20))
@@ -79,7 +79,7 @@ def test_strikes_at_random_moments() -> None:
     assert sent == ROUNDS
     assert victim.stray == 0
     assert 0 < victim.struck <= sent
-    assert victim.running._sheltered == 0
+    assert victim.running._shielded == 0
 
 
 def test_what_arrives_in_the_shelter_waits_for_its_end() -> None:
@@ -89,7 +89,7 @@ def test_what_arrives_in_the_shelter_waits_for_its_end() -> None:
     def work() -> None:
         running.begin()
         try:
-            with running.shelter():
+            with running.shield():
                 entered.set()
                 go.wait(5)
                 seen.append("finished")
@@ -140,7 +140,7 @@ def test_what_came_of_an_interrupt() -> None:
 
 ASKS_WHERE = """
 import gc, threading
-from broker.interruptible import Interruptible
+from broker.execution.interruptible import Interruptible
 
 running = Interruptible()
 running.begin()

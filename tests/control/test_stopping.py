@@ -11,10 +11,11 @@ import psycopg
 import pytest
 
 import state
-from state import claims, get_attempts, get_events, get_task, submit
-from state.claims import ClaimRequest
-from state.database import get_database
-from state.workers import list_workers
+from state import get_attempts, get_events, get_task, submit
+from state.database.pool import get_database
+from state.workers import leases
+from state.workers.leases import ClaimRequest
+from state.workers.registry import list_workers
 from tests.control.following import ended, lines, reached, said, stages
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
@@ -167,7 +168,7 @@ def test_an_orphan_inside_a_live_process_is_given_back(worker: Start, tmp_path: 
     with get_database().connect("test") as own, own.transaction():
         orphan = submit("note", {"value": 2}, conn=own).task_id
         request = ClaimRequest(alive, 0, ["test"], [], 1, 0, 0, [], None, 0.3)
-        assert [each.id for each in claims.claim(own, request).tasks] == [orphan]
+        assert [each.id for each in leases.claim(own, request).tasks] == [orphan]
     assert get_task(orphan).worker_id == alive
     task = ended(orphan)
     assert (task.status, task.result, task.attempt, task.epoch) == ("completed", 2, 1, 2)

@@ -6,12 +6,13 @@ import psycopg
 import pytest
 
 import state
-from state import IllegalTransition, TaskNotFound, claims, get_attempts, get_events, get_task, submit, workers
-from state.claims import Claimed, Settlement
-from state.connection import Connection
+from state import IllegalTransition, TaskNotFound, get_attempts, get_events, get_task, submit
+from state.database.connection import Connection
+from state.maintenance.sweep import sweep
 from state.settings import get_settings
-from state.sweep import sweep
 from state.transitions import STATUSES
+from state.workers import leases, registry
+from state.workers.leases import Claimed, Settlement
 from tests.control.conftest import BOOM
 from tests.support.clock import Clock
 
@@ -54,10 +55,10 @@ def test_every_verb_in_every_status(verb: str, put: Callable[[str, str], None], 
 
 def test_a_paused_task_keeps_its_checkpoint_lane_and_attempt(running: Running, desk: Connection, take: Running) -> None:
     task = running()
-    claims.save("w1", task.id, task.epoch, {"page": 7})
+    leases.save("w1", task.id, task.epoch, {"page": 7})
     assert state.pause(task.id).cancel_requested == "pause"
-    assert workers.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested == "pause"
-    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
+    assert registry.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested == "pause"
+    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
     paused = get_task(task.id)
     assert (paused.status, paused.attempt, paused.cancel_requested) == ("paused", 0, None)
     assert get_attempts(task.id)[0]["outcome"] == "paused"
@@ -88,13 +89,13 @@ def test_a_stale_request_does_not_hit_a_later_execution(
 ) -> None:
     task = running()
     state.pause(task.id)
-    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
+    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
     # As an operator's hand, or a bug, might leave it behind.
     connection.execute("UPDATE callboard.tasks SET cancel_requested = 'cancel' WHERE id = %s", [task.id])
     state.resume(task.id)
     take()
     assert get_task(task.id).cancel_requested is None
-    assert workers.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested is None
+    assert registry.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested is None
 
 
 @pytest.mark.parametrize(("request_", "after"), [("pause", "paused"), ("cancel", "canceled")])
@@ -107,11 +108,11 @@ def test_a_request_outlives_its_worker(running: Running, request_: str, after: s
 def test_a_failure_for_good_is_not_undone_by_a_pause(running: Running, desk: Connection) -> None:
     task = running()
     state.pause(task.id)
-    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
+    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
     assert get_task(task.id).status == "dead"
     other = running()
     state.pause(other.id)
-    claims.settle(desk, "w1", [Settlement(other.id, other.epoch, "failed", error=BOOM, retry_seconds=5)])
+    leases.settle(desk, "w1", [Settlement(other.id, other.epoch, "failed", error=BOOM, retry_seconds=5)])
     assert (get_task(other.id).status, get_task(other.id).attempt) == ("paused", 1)
 
 
@@ -130,8 +131,8 @@ def test_pausing_over_the_token_limit_ends_it(
     running: Running, desk: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = running()
-    claims.report(desk, "w1", [claims.Report(task.id, task.epoch, 1, tokens=500)])
-    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
+    leases.report(desk, "w1", [leases.Report(task.id, task.epoch, 1, tokens=500)])
+    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
     monkeypatch.setenv("CALLBOARD_TOKEN_LIMIT", "499")
     get_settings.cache_clear()
     ended = state.pause(task.id)
@@ -144,7 +145,7 @@ def test_pausing_over_the_token_limit_ends_it(
 
 def test_delete_hides_and_keeps(running: Running, desk: Connection, connection: psycopg.Connection) -> None:
     task = running()
-    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed", result=1)])
+    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed", result=1)])
     state.delete(task.id)
     with pytest.raises(TaskNotFound):
         get_task(task.id)

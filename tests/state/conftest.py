@@ -8,12 +8,12 @@ import pytest
 from psycopg import sql
 from pydantic import BaseModel
 
-from state import catalog
-from state.catalog import STANDARD_POLICY, ActorSpec
-from state.claims import Claimed, ClaimRequest, claim
-from state.connection import Connection
-from state.database import get_database
+from state.database.connection import Connection
+from state.database.pool import get_database
 from state.gates import Gate
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec
+from state.workers.leases import Claimed, ClaimRequest, claim
 
 
 class AnyPayload(BaseModel, extra="allow"):

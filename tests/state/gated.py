@@ -1,9 +1,10 @@
 """Tasks with gates, and how a worker leaves them."""
 
-from state import NewTask, claims, get_task, submit, submit_many
-from state.claims import Claimed, Settlement
-from state.connection import Connection
-from state.gates import wake
+from state import NewTask, get_task, submit, submit_many
+from state.database.connection import Connection
+from state.gates.waking import wake
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 
 
 def gated_task(priority: int = 2, **gates: int | None) -> str:
@@ -16,7 +17,7 @@ def many(count: int, **gates: int | None) -> list[str]:
 
 def finish(desk: Connection, *tasks: Claimed, worker: str = "w1") -> None:
     """Settles and wakes, as the desk of a worker does."""
-    rows = claims.settle(desk, worker, [Settlement(task.id, task.epoch, "completed") for task in tasks])
+    rows = leases.settle(desk, worker, [Settlement(task.id, task.epoch, "completed") for task in tasks])
     wake(gate for row in rows for gate in row["gates"])
 
 
@@ -25,7 +26,7 @@ def failed(
 ) -> None:
     error = {"type": error_type, "message": "", "category": "transient", "details": {}, "traceback": None}
     settlement = Settlement(task.id, task.epoch, "failed", error=error, retry_seconds=retry)
-    wake(gate for row in claims.settle(desk, worker, [settlement]) for gate in row["gates"])
+    wake(gate for row in leases.settle(desk, worker, [settlement]) for gate in row["gates"])
 
 
 def statuses(*ids: str) -> list[str]:

@@ -4,11 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from state import NewTask, cancel, claims, get_task, submit_many
-from state.claims import Claimed, Settlement
-from state.connection import Connection
-from state.gates import Gate, declare, get_gate, sweep_lines, wake
-from state.sweep import sweep
+from state import NewTask, cancel, get_task, submit_many
+from state.database.connection import Connection
+from state.gates import Gate
+from state.gates.declarations import declare
+from state.gates.operations import get_gate
+from state.gates.waking import sweep_lines, wake
+from state.maintenance.sweep import sweep
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.state.gated import failed, finish, many
 from tests.support.clock import Clock
 
@@ -58,7 +62,7 @@ def test_a_probe_that_says_nothing_makes_way(desk: Connection, take: Take, clock
     sweep_lines()
     [probe] = take(10)
     cancel(probe.id)
-    rows = claims.settle(desk, "w1", [Settlement(probe.id, probe.epoch, "released")])
+    rows = leases.settle(desk, "w1", [Settlement(probe.id, probe.epoch, "released")])
     wake(rows[0]["gates"])
     [second] = take(10)
     sweep(["w1"])  # its worker dies

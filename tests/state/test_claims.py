@@ -8,11 +8,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from state import LeaseLost, NewTask, cancel, claims, get_attempts, get_events, get_task, submit, submit_many, workers
-from state.claims import Claimed, Report, Settlement
-from state.connection import Connection
-from state.database import get_database
-from state.sweep import read_signs, sweep
+from state import LeaseLost, NewTask, cancel, get_attempts, get_events, get_task, submit, submit_many
+from state.database.connection import Connection
+from state.database.pool import get_database
+from state.maintenance.sweep import read_signs, sweep
+from state.workers import leases, registry
+from state.workers.leases import Claimed, Report, Settlement
 from tests.support.clock import Clock
 
 Take = Callable[..., list[Claimed]]
@@ -30,7 +31,7 @@ def test_a_task_from_submit_to_completion(desk: Connection, take: Take) -> None:
     assert (running.status, running.worker_id, running.attempt) == ("running", "w1", 1)
     assert running.lease_expires_at is not None
 
-    assert claims.settle(desk, "w1", [completed(claimed, {"y": 2})])[0]["status"] == "completed"
+    assert leases.settle(desk, "w1", [completed(claimed, {"y": 2})])[0]["status"] == "completed"
     done = get_task(task_id)
     assert (done.status, done.result, done.worker_id, done.lease_expires_at) == ("completed", {"y": 2}, None, None)
     assert done.progress["percent"] == 100
@@ -55,19 +56,19 @@ def test_what_a_task_shows_before_its_code_has_said_anything(desk: Connection, t
     [claimed] = take()
     assert shown() == (0, "Queued")
     said = {"percent": 40, "message": "Almost half", "elapsed_ms": 9}
-    claims.report(desk, "w1", [Report(task_id, claimed.epoch, 1, progress=said)])
+    leases.report(desk, "w1", [Report(task_id, claimed.epoch, 1, progress=said)])
     assert shown() == (40, "Almost half")
     error = {"type": "NetworkTimeout", "category": "transient", "message": "", "details": {}, "traceback": None}
-    claims.settle(desk, "w1", [Settlement(task_id, claimed.epoch, "failed", error=error, retry_seconds=5)])
+    leases.settle(desk, "w1", [Settlement(task_id, claimed.epoch, "failed", error=error, retry_seconds=5)])
     assert shown() == (0, "Retrying (attempt 2)")
     clock.advance(6)
     sweep()
     [claimed] = take()
     assert shown() == (0, "Retrying (attempt 2)")
-    claims.settle(desk, "w1", [Settlement(task_id, claimed.epoch, "released")])
+    leases.settle(desk, "w1", [Settlement(task_id, claimed.epoch, "released")])
     assert shown() == (0, "Retrying (attempt 2)")
     [claimed] = take()
-    claims.settle(desk, "w1", [Settlement(task_id, claimed.epoch, "failed", error=error)])
+    leases.settle(desk, "w1", [Settlement(task_id, claimed.epoch, "failed", error=error)])
     assert get_task(task_id).status == "dead"
     assert shown() == (0, "Retrying (attempt 2)")
 
@@ -151,12 +152,12 @@ def lost_and_claimed_again(take: Take, clock: Clock) -> tuple[Claimed, Claimed]:
 
 
 WRITES: dict[str, Callable[[Connection, Claimed], object]] = {
-    "progress": lambda c, t: claims.report(c, "zombie", [Report(t.id, t.epoch, 1, progress={"percent": 1})]),
-    "emit": lambda c, t: claims.report(c, "zombie", [Report(t.id, t.epoch, 1, events=[{"kind": "token", "data": {}}])]),
-    "use": lambda c, t: claims.report(c, "zombie", [Report(t.id, t.epoch, 1, tokens=5)]),
-    "complete": lambda c, t: claims.settle(c, "zombie", [completed(t)]),
-    "fail": lambda c, t: claims.settle(c, "zombie", [Settlement(t.id, t.epoch, "failed", error={"type": "X"})]),
-    "release": lambda c, t: claims.settle(c, "zombie", [Settlement(t.id, t.epoch, "released")]),
+    "progress": lambda c, t: leases.report(c, "zombie", [Report(t.id, t.epoch, 1, progress={"percent": 1})]),
+    "emit": lambda c, t: leases.report(c, "zombie", [Report(t.id, t.epoch, 1, events=[{"kind": "token", "data": {}}])]),
+    "use": lambda c, t: leases.report(c, "zombie", [Report(t.id, t.epoch, 1, tokens=5)]),
+    "complete": lambda c, t: leases.settle(c, "zombie", [completed(t)]),
+    "fail": lambda c, t: leases.settle(c, "zombie", [Settlement(t.id, t.epoch, "failed", error={"type": "X"})]),
+    "release": lambda c, t: leases.settle(c, "zombie", [Settlement(t.id, t.epoch, "released")]),
 }
 
 
@@ -178,16 +179,16 @@ def test_a_zombie_writes_nothing(
 def test_a_zombie_cannot_save(take: Take, clock: Clock) -> None:
     old, new = lost_and_claimed_again(take, clock)
     with pytest.raises(LeaseLost):
-        claims.save("zombie", old.id, old.epoch, {"paid": True})
-    assert claims.save("heir", new.id, new.epoch, {"paid": False}) == {"paid": False}
+        leases.save("zombie", old.id, old.epoch, {"paid": True})
+    assert leases.save("heir", new.id, new.epoch, {"paid": False}) == {"paid": False}
 
 
 def test_save_adds_up_and_outlives_the_attempt(desk: Connection, take: Take) -> None:
     submit("quick", {})
     [first] = take()
-    claims.save("w1", first.id, first.epoch, {"job": "j1", "page": 1})
-    claims.save("w1", first.id, first.epoch, {"page": 2})
-    claims.settle(desk, "w1", [Settlement(first.id, first.epoch, "released")])
+    leases.save("w1", first.id, first.epoch, {"job": "j1", "page": 1})
+    leases.save("w1", first.id, first.epoch, {"page": 2})
+    leases.settle(desk, "w1", [Settlement(first.id, first.epoch, "released")])
     [second] = take()
     assert second.checkpoint == {"job": "j1", "page": 2}
 
@@ -195,7 +196,7 @@ def test_save_adds_up_and_outlives_the_attempt(desk: Connection, take: Take) -> 
 def test_release_burns_no_attempt_and_keeps_the_lane(desk: Connection, take: Take) -> None:
     task_id = submit("quick", {}).task_id
     [claimed] = take()
-    claims.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "released")])
+    leases.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "released")])
     task = get_task(task_id)
     assert (task.status, task.attempt, task.lane, task.epoch) == ("queued", 0, "primary", 1)
     assert get_attempts(task_id)[0]["outcome"] == "released"
@@ -207,7 +208,7 @@ def test_failing_waits_then_dies_after_max_attempts(desk: Connection, take: Take
         [claimed] = take()
         assert claimed.attempt == attempt
         error = {"type": "Boom", "message": f"no. {attempt}", "category": "unknown", "details": {}, "traceback": "t"}
-        claims.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error=error, retry_seconds=5)])
+        leases.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error=error, retry_seconds=5)])
         task = get_task(task_id)
         assert task.status == ("scheduled" if attempt < 3 else "dead")
         assert not take()
@@ -221,7 +222,7 @@ def test_failing_waits_then_dies_after_max_attempts(desk: Connection, take: Take
 def test_a_permanent_failure_is_dead_at_once(desk: Connection, take: Take) -> None:
     task_id = submit("quick", {}).task_id
     [claimed] = take()
-    claims.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error={"type": "InvalidInput"})])
+    leases.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error={"type": "InvalidInput"})])
     assert get_task(task_id).status == "dead"
 
 
@@ -229,17 +230,17 @@ def test_a_retry_that_would_come_too_late_is_dead(desk: Connection, take: Take) 
     task_id = submit("quick", {}, max_age_seconds=10).task_id
     [claimed] = take()
     failed = Settlement(claimed.id, claimed.epoch, "failed", error={"type": "Boom"}, retry_seconds=60)
-    claims.settle(desk, "w1", [failed])
+    leases.settle(desk, "w1", [failed])
     assert get_task(task_id).status == "dead"
 
 
 def test_settling_twice_changes_nothing_and_can_be_recognized(desk: Connection, take: Take) -> None:
     task_id = submit("quick", {}).task_id
     [claimed] = take()
-    claims.settle(desk, "w1", [completed(claimed, 1)])
-    assert claims.settle(desk, "w1", [completed(claimed, 2)]) == []
-    assert claims.settled_before(desk, "w1", [completed(claimed, 2)]) == {(claimed.id, claimed.epoch)}
-    assert claims.settled_before(desk, "w2", [completed(claimed, 2)]) == set()
+    leases.settle(desk, "w1", [completed(claimed, 1)])
+    assert leases.settle(desk, "w1", [completed(claimed, 2)]) == []
+    assert leases.settled_before(desk, "w1", [completed(claimed, 2)]) == {(claimed.id, claimed.epoch)}
+    assert leases.settled_before(desk, "w2", [completed(claimed, 2)]) == set()
     assert get_task(task_id).result == 1
 
 
@@ -248,7 +249,7 @@ def test_a_batch_is_one_statement_and_only_the_owned_rows_move(desk: Connection,
     claimed = take(3)
     outcomes = [completed(claimed[0]), Settlement(claimed[1].id, claimed[1].epoch + 1, "completed")]
     outcomes.append(Settlement(claimed[2].id, claimed[2].epoch, "released"))
-    assert {row["id"]: row["status"] for row in claims.settle(desk, "w1", outcomes)} == {
+    assert {row["id"]: row["status"] for row in leases.settle(desk, "w1", outcomes)} == {
         claimed[0].id: "completed",
         claimed[2].id: "queued",
     }
@@ -258,8 +259,8 @@ def test_usage_adds_up_over_attempts(desk: Connection, take: Take) -> None:
     task_id = submit("quick", {}).task_id
     for _ in range(2):
         [claimed] = take()
-        claims.report(desk, "w1", [Report(claimed.id, claimed.epoch, 1, tokens=10, cost=0.25)])
-        claims.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "released")])
+        leases.report(desk, "w1", [Report(claimed.id, claimed.epoch, 1, tokens=10, cost=0.25)])
+        leases.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "released")])
     assert get_task(task_id).usage == {"tokens": 20, "cost": 0.5}
 
 
@@ -268,8 +269,8 @@ def test_events_have_no_gaps_and_no_doubles(desk: Connection, take: Take) -> Non
     [claimed] = take()
     for number, size in enumerate((1, 3, 0, 2), start=1):
         lines = [{"kind": "token", "data": {"size": size}}] * size
-        claims.report(desk, "w1", [Report(claimed.id, claimed.epoch, number, progress={"percent": size}, events=lines)])
-    claims.settle(desk, "w1", [completed(claimed)])
+        leases.report(desk, "w1", [Report(claimed.id, claimed.epoch, number, progress={"percent": size}, events=lines)])
+    leases.settle(desk, "w1", [completed(claimed)])
     assert [event.n for event in get_events(task_id)] == list(range(1, 10))
     assert get_task(task_id).last_event == 9
 
@@ -282,11 +283,11 @@ def test_a_report_that_is_sent_again_is_written_once(desk: Connection, take: Tak
         ours = {(task_id, epoch)}
         events = [{"kind": "token", "data": {"epoch": epoch}}]
         first = Report(task_id, epoch, 1, progress={"percent": 10}, tokens=10, cost=0.25, events=events)
-        assert claims.report(desk, "w1", [first]) == ours
-        assert claims.report(desk, "w1", [Report(task_id, epoch, 2, progress={"percent": 20})]) == ours
-        assert claims.report(desk, "w1", [first]) == ours
+        assert leases.report(desk, "w1", [first]) == ours
+        assert leases.report(desk, "w1", [Report(task_id, epoch, 2, progress={"percent": 20})]) == ours
+        assert leases.report(desk, "w1", [first]) == ours
         assert get_task(task_id).progress["percent"] == 20
-        claims.settle(desk, "w1", [Settlement(task_id, claimed.epoch, "released")])
+        leases.settle(desk, "w1", [Settlement(task_id, claimed.epoch, "released")])
     assert [event.data["epoch"] for event in get_events(task_id) if event.kind == "token"] == [1, 2]
     assert get_task(task_id).usage == {"tokens": 20, "cost": 0.5}
 
@@ -295,12 +296,12 @@ def test_pulse_renews_and_passes_on_requests(desk: Connection, take: Take, clock
     submit("quick", {})
     [claimed] = take()
     clock.advance(20)
-    [held] = workers.pulse(desk, "w1", ["one", "two"], 1).leases
+    [held] = registry.pulse(desk, "w1", ["one", "two"], 1).leases
     assert (held.id, held.epoch, held.cancel_requested) == (claimed.id, 1, None)
     clock.advance(20)
     assert not sweep(silent=read_signs()).lost  # 40 seconds after the claim, 20 after the pulse
     assert cancel(claimed.id).status == "running"
-    assert workers.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested == "cancel"
+    assert registry.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested == "cancel"
 
 
 def test_pulse_does_not_wait_for_a_locked_lease(desk: Connection, take: Take, connection: psycopg.Connection) -> None:
@@ -309,4 +310,4 @@ def test_pulse_does_not_wait_for_a_locked_lease(desk: Connection, take: Take, co
     with connection.transaction():
         connection.execute("SELECT FROM callboard.leases FOR UPDATE")
         desk.execute("SET lock_timeout = '1s'")
-        assert len(workers.pulse(desk, "w1", ["one", "two"], 1).leases) == 1
+        assert len(registry.pulse(desk, "w1", ["one", "two"], 1).leases) == 1

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import psycopg
 
-from state import deadletters, events, get_task, list_tasks, submit, targets, tasks
-from state.claims import Claimed
-from state.connection import Connection
-from state.statements import numbered, parameters_of, statement
+from state import get_task, list_tasks, submit
+from state.database.connection import Connection
+from state.database.statements import numbered, parameters_of, statement
+from state.tasks import deadletters, events, reads, targets
+from state.workers.leases import Claimed
 
 SQL = Path(__file__).parents[2] / "state" / "sql"
 QUERIES = sorted(
@@ -76,12 +77,12 @@ def test_connections_read_on_after_a_new_column(
         return [
             [get_task(each, conn=desk) for each in ids],
             get_task(ids[0]),
-            tasks.get_tasks_of_many(ids),
+            reads.get_tasks_of_many(ids),
             list_tasks(),
             targets.list_target_tasks("one", tenant="acme"),
             deadletters.list_dead_letters(),
             events.get_events_of_many(dict.fromkeys(ids, 0), 10),
-            tasks.get_attempts(ids[0]),
+            reads.get_attempts(ids[0]),
         ]
 
     assert [claimed.id for claimed in take()] == ids[:1]

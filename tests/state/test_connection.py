@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from psycopg.adapt import Transformer
 
 from state import NewTask, get_task, submit
-from state.connection import Connection, Parameters, _text
-from state.database import close_database, pooled
-from state.ids import new_task_id
+from state.database.connection import Connection, Parameters, _text
+from state.database.pool import close_database, pooled
+from state.tasks.ids import new_task_id
 from tests.support.eventually import eventually
 from tests.support.postgres import TestPostgres
 

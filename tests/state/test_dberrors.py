@@ -9,14 +9,16 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from state import connection as connections
-from state import database, get_task, statements, submit
-from state.connection import Connection
-from state.database import close_database, fetch, fetch_often, get_database, pooled
-from state.database import connection as pool_connection
-from state.dberrors import TRANSIENT, breaks_connection, kind_of
+from state import get_task, submit
+from state.database import connection as connections
+from state.database import pool as database
+from state.database import statements
+from state.database.connection import Connection
+from state.database.errors import TRANSIENT, breaks_connection, kind_of
+from state.database.pool import close_database, fetch, fetch_often, get_database, pooled
+from state.database.pool import connection as pool_connection
+from state.database.retries import retrying
 from state.errors import NotReady
-from state.retries import retrying
 
 
 def error_of(act: Callable[[], Any]) -> Exception:

@@ -22,7 +22,7 @@ from state import (
     submit,
     submit_many,
 )
-from state.statements import statement
+from state.database.statements import statement
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from state import NewTask, deadletters, redrive, submit, submit_many
-from state.claims import Claimed
+from state import NewTask, redrive, submit, submit_many
+from state.tasks import deadletters
+from state.workers.leases import Claimed
 
 Take = Callable[..., list[Claimed]]
 

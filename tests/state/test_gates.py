@@ -7,13 +7,17 @@ from typing import Any
 import psycopg
 import pytest
 
-from state import NewTask, cancel, claims, get_events, get_task, submit, submit_many
-from state.claims import Claimed, Settlement
-from state.connection import Connection
-from state.database import get_database
+from state import NewTask, cancel, get_events, get_task, submit, submit_many
+from state.database.connection import Connection
+from state.database.pool import get_database
 from state.errors import GateNotFound, InvalidPayload
-from state.gates import Gate, declare, get_gate, put_gate, sweep_lines
-from state.sweep import sweep
+from state.gates import Gate
+from state.gates.declarations import declare
+from state.gates.operations import get_gate, put_gate
+from state.gates.waking import sweep_lines
+from state.maintenance.sweep import sweep
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.state.gated import failed, finish, gated_task, many, statuses
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
@@ -315,7 +319,7 @@ def test_an_unknown_gate(database_url: str) -> None:
 def test_woken_by_the_sweep_when_the_wake_up_was_lost(desk: Connection, take: Take) -> None:
     first, second = many(2, p=1)
     [running] = take(10)
-    claims.settle(
+    leases.settle(
         desk, "w1", [Settlement(running.id, running.epoch, "completed")]
     )  # and the worker dies before it wakes
     assert statuses(first, second) == ["completed", "waiting"]

@@ -10,11 +10,14 @@ import psycopg
 import pytest
 
 from state import NewTask, cancel, submit_many
-from state.claims import Claimed
-from state.connection import Connection
-from state.database import get_database
+from state.database.connection import Connection
+from state.database.pool import get_database
 from state.errors import IllegalTransition
-from state.gates import Breaker, Gate, declare, put_gate, sweep_lines
+from state.gates import Breaker, Gate
+from state.gates.declarations import declare
+from state.gates.operations import put_gate
+from state.gates.waking import sweep_lines
+from state.workers.leases import Claimed
 from tests.state.gated import finish
 
 Take = Callable[..., list[Claimed]]

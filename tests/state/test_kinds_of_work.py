@@ -5,11 +5,13 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from state import NewTask, catalog, get_events, get_task, submit, submit_many
-from state.catalog import STANDARD_POLICY, ActorSpec
-from state.claims import Claimed
-from state.connection import Connection
-from state.gates import put_gate, sweep_lines, wake
+from state import NewTask, get_events, get_task, submit, submit_many
+from state.database.connection import Connection
+from state.gates.operations import put_gate
+from state.gates.waking import sweep_lines, wake
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec
+from state.workers.leases import Claimed
 from tests.state.conftest import AnyPayload
 from tests.state.gated import statuses
 

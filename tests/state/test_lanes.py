@@ -5,9 +5,10 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from state import NewTask, claims, submit_many
-from state.claims import Claimed
-from state.queues import queue_status, retry_share
+from state import NewTask, submit_many
+from state.tasks.queues import queue_status, retry_share
+from state.workers import leases
+from state.workers.leases import Claimed
 
 
 def test_the_shares_follow_the_depth() -> None:
@@ -23,6 +24,6 @@ def test_a_retry_storm_gets_its_share_and_no_more(
     connection.execute("UPDATE callboard.tasks SET lane = 'retry'")
     submit_many([NewTask("quick", {}) for _ in range(800)])
     assert queue_status()["retry_ratio"] == share
-    asked = retry_share(claims.retry_depth(["one", "two"], 5001))
+    asked = retry_share(leases.retry_depth(["one", "two"], 5001))
     lanes = [task.lane for _ in range(40) for task in take(16, retry_share=asked)]
     assert abs(lanes.count("retry") / len(lanes) - share) < 0.04

@@ -9,13 +9,17 @@ import psycopg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from state import cancel, catalog, claims, submit
-from state.catalog import STANDARD_POLICY, ActorSpec
-from state.claims import Claimed, Settlement
-from state.connection import Connection
+from state import cancel, submit
+from state.database.connection import Connection
 from state.errors import IllegalTransition
-from state.gates import Gate, put_gate, sweep_lines, wake
-from state.sweep import sweep
+from state.gates import Gate
+from state.gates.operations import put_gate
+from state.gates.waking import sweep_lines, wake
+from state.maintenance.sweep import sweep
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.state.conftest import AnyPayload
 
 KEYS = ("tenant:a", "tenant:b", "tenant:c")
@@ -60,7 +64,7 @@ class Model:
     def settle(self, place: int, outcome: Any) -> None:
         if self.running:
             worker, task = self.running.pop(place % len(self.running))
-            rows = claims.settle(self.desk, worker, [Settlement(task.id, task.epoch, outcome)])
+            rows = leases.settle(self.desk, worker, [Settlement(task.id, task.epoch, outcome)])
             wake(gate for row in rows for gate in row["gates"])
 
     def cancel(self, place: int) -> None:

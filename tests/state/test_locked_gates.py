@@ -5,11 +5,15 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from state import claims, submit
-from state.claims import Claimed, Settlement
-from state.connection import Connection
-from state.database import get_database, pooled
-from state.gates import Gate, declare, get_gate, put_gate, sweep_lines, wake
+from state import submit
+from state.database.connection import Connection
+from state.database.pool import get_database, pooled
+from state.gates import Gate
+from state.gates.declarations import declare
+from state.gates.operations import get_gate, put_gate
+from state.gates.waking import sweep_lines, wake
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.state.gated import gated_task, many, statuses
 
 Take = Callable[..., list[Claimed]]
@@ -67,7 +71,7 @@ def test_a_claim_leaves_what_is_queued_there(take: Take, holder: Connection) -> 
 
 
 def test_a_settle_goes_on(desk: Connection, held: list[Claimed]) -> None:
-    settled = claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed") for task in held])
+    settled = leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed") for task in held])
     assert len(settled) == 2
 
 
@@ -75,26 +79,26 @@ def test_a_pause_that_a_service_asks_for_is_handed_back(desk: Connection, held: 
     gated_task(**{"provider:free": 1})
     [other] = take()
     first, second = held
-    assert claims.close_gates(desk, {first.id: 40, other.id: 30, second.id: 20}) == {first.id, second.id}
+    assert leases.close_gates(desk, {first.id: 40, other.id: 30, second.id: 20}) == {first.id, second.id}
     assert get_gate("provider:free")["closed_until"] is not None
     assert get_gate("provider:p")["closed_until"] is None
 
 
 def test_a_wake_is_handed_back(desk: Connection, held: list[Claimed], holder: Connection, take: Take) -> None:
-    claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed") for task in held])
+    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed") for task in held])
     assert wake(["provider:p", "q"]) == {"provider:p"}
-    request = claims.ClaimRequest("w1", 99, ["one"], [], 1, 0, 0, [], None, 0.3)
-    answer = claims.claim(desk, request, wake=["provider:p", "q"])
+    request = leases.ClaimRequest("w1", 99, ["one"], [], 1, 0, 0, [], None, 0.3)
+    answer = leases.claim(desk, request, wake=["provider:p", "q"])
     assert (answer.tasks, answer.busy, answer.woken) == ([], ["provider:p"], [])
     holder.execute("ROLLBACK")
-    answer = claims.claim(desk, request, wake=answer.busy)
+    answer = leases.claim(desk, request, wake=answer.busy)
     assert len(answer.tasks) == len(answer.woken) == 1
 
 
 def test_the_sweep_of_lines_goes_on(desk: Connection, held: list[Claimed], take: Take) -> None:
     many(2, z=1)
     [running] = take(10)
-    claims.settle(desk, "w1", [Settlement(running.id, running.epoch, "completed")])
+    leases.settle(desk, "w1", [Settlement(running.id, running.epoch, "completed")])
     woken, _ = sweep_lines()
     assert len(woken) == 1
     assert len(take(10)) == 1

@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from state import cancel, get_attempts, get_events, get_task, logs, submit, submit_many
-from state.claims import Claimed, Report, Settlement, report, settle
-from state.connection import Connection
-from state.losses import sweep_silent
-from state.submission import NewTask
-from state.sweep import read_signs
-from state.workers import Identity, dead_siblings, list_workers, recover, set_on_loss
+from state.database.connection import Connection
+from state.maintenance.losses import sweep_silent
+from state.maintenance.sweep import read_signs
+from state.tasks.submission import NewTask
+from state.workers.leases import Claimed, Report, Settlement, report, settle
+from state.workers.registry import Identity, dead_siblings, list_workers, recover, set_on_loss
 from tests.support.clock import Clock
 
 Take = Callable[..., list[Claimed]]
@@ -23,9 +23,9 @@ Take = Callable[..., list[Claimed]]
 # A worker that cannot stop its code: claims, says what is to be written when it is dead, and hangs.
 STUCK = """
 import json, sys, threading
-from state.claims import ClaimRequest, claim
-from state.database import get_database
-from state.workers import Identity, register, set_on_loss
+from state.workers.leases import ClaimRequest, claim
+from state.database.pool import get_database
+from state.workers.registry import Identity, register, set_on_loss
 
 me = Identity.of_this_process()
 register(me, ["one"], 1, [])

@@ -3,8 +3,8 @@
 import psycopg
 import pytest
 
-from state.maintainer import become_maintainer, resign
-from state.workers import recover, stopped
+from state.maintenance.maintainer import become_maintainer, resign
+from state.workers.registry import recover, stopped
 from tests.support.clock import Clock
 
 

@@ -11,11 +11,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from state import schema, schemafiles
-from state.database import close_database
+from state.database.pool import close_database
 from state.errors import NotReady
-from state.schema import migrate, script
-from state.schemafiles import SchemaFile
+from state.schema import files, migration
+from state.schema.files import SchemaFile
+from state.schema.migration import migrate, script
 from tests.conftest import settings_for
 from tests.support.clients import dump_schema, run_client
 from tests.support.eventually import eventually
@@ -29,15 +29,15 @@ def add_migration(monkeypatch: pytest.MonkeyPatch) -> AddMigration:
     """As if the next release had brought it."""
     added: dict[str, SchemaFile] = {}
 
-    def files(kind: schemafiles.Kind) -> tuple[SchemaFile, ...]:
-        known = schemafiles.schema_files(kind)
+    def known_and_added(kind: files.Kind) -> tuple[SchemaFile, ...]:
+        known = files.schema_files(kind)
         return (*known, *added.values()) if kind == "migrations" else known
 
     def add(name: str, text: str) -> str:
         added[name] = SchemaFile(f"migrations/{name}", text)
         return f"migrations/{name}"
 
-    monkeypatch.setattr(schema, "schema_files", files)
+    monkeypatch.setattr(migration, "schema_files", known_and_added)
     return add
 
 
@@ -105,7 +105,7 @@ def test_a_migration_that_cannot_get_its_lock_tries_again_and_stops_no_pulse_for
 def test_a_migration_gives_up_in_the_end_and_names_the_holder_of_the_lock(
     database_url: str, connection: psycopg.Connection, add_migration: AddMigration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "PATIENCE", 1.0)
+    monkeypatch.setattr(migration, "PATIENCE", 1.0)
     add_migration("9001_table", "CREATE TABLE callboard.extra (id integer);")
     add_migration("9002_column", "ALTER TABLE callboard.leases ADD COLUMN extra text;")
     with open_reader(database_url, "SELECT count(*) FROM callboard.leases") as reader:
@@ -187,7 +187,7 @@ def test_two_migrators_at_once_apply_everything_once(bare_url: str) -> None:
 def test_a_migrator_that_finds_another_at_work_gives_up_in_the_end(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "PATIENCE", 0.2)
+    monkeypatch.setattr(migration, "PATIENCE", 0.2)
     with psycopg.connect(database_url, autocommit=True) as other:
         other.execute("SELECT pg_advisory_lock(4711200801)")
         with pytest.raises(
@@ -207,7 +207,7 @@ def test_what_the_script_says_is_what_migrate_does(
     run_client("psql", bare_url, "-X", "-q", "-v", "ON_ERROR_STOP=1", stdin=text)
     assert script() == "-- Nothing to do.\n"
     assert migrate() == []
-    schema.require_current_schema()
+    migration.require_current_schema()
     close_database()
     with settings_for(database_url, tmp_path):
         assert migrate() == ["migrations/9001_index"]

@@ -7,11 +7,12 @@ from contextlib import nullcontext
 import psycopg
 import pytest
 
-from state import database, get_task, submit
-from state.connection import Connection
-from state.database import connection as pool_connection
-from state.database import fetch, fetch_often, get_database, pooled
-from state.dberrors import kind_of
+from state import get_task, submit
+from state.database import pool as database
+from state.database.connection import Connection
+from state.database.errors import kind_of
+from state.database.pool import connection as pool_connection
+from state.database.pool import fetch, fetch_often, get_database, pooled
 from tests.support.eventually import eventually
 from tests.support.roundtrips import count_round_trips
 

@@ -4,8 +4,8 @@ import psycopg
 import pytest
 
 from state import NewTask, get_task, submit
-from state.connection import Call, Connection
-from state.ids import new_task_id
+from state.database.connection import Call, Connection
+from state.tasks.ids import new_task_id
 from tests.support.roundtrips import count_round_trips
 
 ALIVE: Call = ("alive", {})

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from state import processes
-from state.processes import find_start_ticks, is_gone, read_stat
-from state.workers import Identity, Sibling, is_dead
+from state.workers import processes
+from state.workers.processes import find_start_ticks, is_gone, read_stat
+from state.workers.registry import Identity, Sibling, is_dead
 from tests.support.eventually import eventually
 
 # The first thread ends, as code in C may make it; the process goes on with the others.

@@ -7,13 +7,13 @@ import psycopg
 import pytest
 
 from state import NewTask, submit, submit_many
-from state.claims import Claimed
-from state.connection import Connection
-from state.maintainer import become_maintainer
-from state.queues import pause_queue, resume_queue
-from state.statements import statement
-from state.sweep import read_signs
-from state.workers import Identity, Pulse, pulse, register, stopped
+from state.database.connection import Connection
+from state.database.statements import statement
+from state.maintenance.maintainer import become_maintainer
+from state.maintenance.sweep import read_signs
+from state.tasks.queues import pause_queue, resume_queue
+from state.workers.leases import Claimed
+from state.workers.registry import Identity, Pulse, pulse, register, stopped
 from tests.support.clock import Clock
 
 Take = Callable[..., list[Claimed]]

@@ -5,13 +5,17 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from state import NewTask, claims, get_attempts, get_task, submit_many
-from state.claims import Claimed, Settlement
-from state.connection import Connection
+from state import NewTask, get_attempts, get_task, submit_many
+from state.database.connection import Connection
 from state.errors import InvalidPayload
-from state.gates import Breaker, Gate, Rate, declare, declare_unseen, get_gate, put_gate, sweep_lines
+from state.gates import Breaker, Gate, Rate
+from state.gates.declarations import declare, declare_unseen
+from state.gates.operations import get_gate, put_gate
+from state.gates.waking import sweep_lines
+from state.maintenance.sweep import sweep
 from state.settings import get_settings
-from state.sweep import sweep
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.state.gated import failed, finish, gated_task, many
 from tests.support.clock import Clock
 
@@ -147,7 +151,7 @@ def test_a_probe_that_fails_for_good_is_dead(desk: Connection, take: Take, clock
     sweep_lines()
     [probe] = take(10)
     assert probe.id == probe_id
-    claims.settle(desk, "w1", [Settlement(probe.id, probe.epoch, "failed", error={"type": "InvalidInput"})])
+    leases.settle(desk, "w1", [Settlement(probe.id, probe.epoch, "failed", error={"type": "InvalidInput"})])
     assert get_task(probe_id).status == "dead"
 
 

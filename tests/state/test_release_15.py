@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from state import NewTask, jsonsafe, submit, submit_many
-from state.claims import Claimed
+from state.workers.leases import Claimed
 from tests.state.gated import gated_task, many, statuses
 
 Take = Callable[..., list[Claimed]]

@@ -38,9 +38,9 @@ def test_a_large_batch_whose_commit_was_lost_is_there_once(lost: LostAnswers, co
 def test_a_batch_that_was_rolled_back_is_tried_again_as_a_whole(
     connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, error: type[psycopg.Error]
 ) -> None:
-    import state.submission
+    from state.tasks import submission
 
-    real, tries = state.submission._insert_many, 0
+    real, tries = submission._insert_many, 0
 
     def fail_in_the_second_chunk(rows: Any, **options: Any) -> Any:
         nonlocal tries
@@ -49,7 +49,7 @@ def test_a_batch_that_was_rolled_back_is_tried_again_as_a_whole(
             raise error("no luck")
         return real(rows, **options)
 
-    monkeypatch.setattr(state.submission, "_insert_many", fail_in_the_second_chunk)
+    monkeypatch.setattr(submission, "_insert_many", fail_in_the_second_chunk)
     ids = submit_many([NewTask("quick", {}, dedup_key="k"), *(NewTask("quick", {}) for _ in range(1500))])
     assert (tries, len(set(ids)), count(connection)) == (4, 1501, 1501)
 

@@ -7,9 +7,12 @@ import psycopg
 import pytest
 
 from state import get_task
-from state.claims import Claimed
-from state.connection import Connection
-from state.gates import Gate, declare, get_gate, put_gate, sweep_lines, wake
+from state.database.connection import Connection
+from state.gates import Gate
+from state.gates.declarations import declare
+from state.gates.operations import get_gate, put_gate
+from state.gates.waking import sweep_lines, wake
+from state.workers.leases import Claimed
 from tests.state.gated import failed, finish, gated_task, many, statuses
 from tests.support.clock import Clock
 

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from state.errors import NotReady
-from state.schema import migrate, script
-from state.version import SUPPORTS, VERSION, require_current_schema
+from state.schema.migration import migrate, script
+from state.schema.version import SUPPORTS, VERSION, require_current_schema
 
 SetVersion = Callable[[int, int], None]
 

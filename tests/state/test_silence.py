@@ -7,13 +7,13 @@ import psycopg
 import pytest
 
 from state import get_task, submit, submit_many
-from state.claims import Claimed
-from state.connection import Connection
-from state.losses import sweep_silent
-from state.silence import Sign, Silence
-from state.submission import NewTask
-from state.sweep import read_signs
-from state.workers import Identity, list_workers, pulse, register, stopped
+from state.database.connection import Connection
+from state.maintenance.losses import sweep_silent
+from state.maintenance.silence import Sign, Silence
+from state.maintenance.sweep import read_signs
+from state.tasks.submission import NewTask
+from state.workers.leases import Claimed
+from state.workers.registry import Identity, list_workers, pulse, register, stopped
 from tests.support.clock import Clock
 
 Take = Callable[..., list[Claimed]]

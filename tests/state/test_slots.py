@@ -7,12 +7,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from state import NewTask, claims, submit, submit_many
-from state.claims import Claimed, Settlement
-from state.connection import Connection
-from state.database import get_database
-from state.gates import put_gate
-from state.sweep import read_signs, sweep
+from state import NewTask, submit, submit_many
+from state.database.connection import Connection
+from state.database.pool import get_database
+from state.gates.operations import put_gate
+from state.maintenance.sweep import read_signs, sweep
+from state.workers import leases
+from state.workers.leases import Claimed, Settlement
 from tests.state.gated import finish, gated_task, many, statuses
 from tests.support.clock import Clock
 
@@ -47,7 +48,7 @@ def test_slots_go_with_the_lease(
     other = gated_task(free=None)
     first, _ = take(10)
     if end == "settled":
-        claims.settle(desk, "w1", [Settlement(first.id, first.epoch, "completed")])
+        leases.settle(desk, "w1", [Settlement(first.id, first.epoch, "completed")])
     elif end == "lost":
         connection.execute("UPDATE callboard.leases SET expires_at = now() WHERE task_id = %s", [first.id])
         sweep(silent=read_signs())
@@ -65,7 +66,7 @@ def test_a_limit_on_a_busy_gate_leaves_no_slot_of_a_task_that_ends_meanwhile(
     connection.execute("INSERT INTO callboard.gates (key) VALUES ('tenant:t')")
     with get_database().connect("operator") as operator, operator.transaction():
         operator.execute("UPDATE callboard.gates SET max_concurrent = 1 WHERE key = 'tenant:t'")
-        claims.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed")])
+        leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed")])
     assert slots(connection) == []
     submit("quick", {}, tenant="t")
     assert len(take()) == 1

@@ -6,12 +6,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from state import NewTask, catalog, get_events, get_task, submit, submit_many
-from state.bell import flush_bell
-from state.catalog import STANDARD_POLICY, ActorSpec
-from state.ids import new_task_id
-from state.statements import statement
-from state.submission import _insert_one
+from state import NewTask, get_events, get_task, submit, submit_many
+from state.database.notifier import flush_notifications
+from state.database.statements import statement
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec
+from state.tasks.ids import new_task_id
+from state.tasks.submission import _insert_one
 from tests.state.conftest import AnyPayload
 
 PAST = datetime.now(UTC) - timedelta(hours=1)
@@ -79,7 +80,7 @@ def test_the_answer_is_what_a_read_would_say(options: dict[str, Any]) -> None:
 def test_a_repetition_after_a_lost_connection_adds_nothing(connection: psycopg.Connection) -> None:
     row = {**NewTask("quick", {"x": 1}).row(), "id": new_task_id()}
     first = _insert_one(row, conn=None)
-    flush_bell()
+    flush_notifications()
     connection.execute("LISTEN callboard_work")
     second = _insert_one(row, conn=None)
     assert first.model_dump(exclude={"progress"}) == second.model_dump(exclude={"progress"})

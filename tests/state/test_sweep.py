@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 
 from state import get_events, get_task, submit
-from state.claims import Claimed
-from state.gates import put_gate
-from state.sweep import sweep
+from state.gates.operations import put_gate
+from state.maintenance.sweep import sweep
+from state.workers.leases import Claimed
 from tests.support.clock import Clock
 
 Take = Callable[..., list[Claimed]]

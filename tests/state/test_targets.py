@@ -6,10 +6,12 @@ import psycopg
 import pytest
 
 from state import NewTask, cancel, submit, submit_many
-from state.claims import Claimed
-from state.connection import Connection
-from state.database import get_database
-from state.gates import put_gate, sweep_lines, target_gate
+from state.database.connection import Connection
+from state.database.pool import get_database
+from state.gates.declarations import target_gate
+from state.gates.operations import put_gate
+from state.gates.waking import sweep_lines
+from state.workers.leases import Claimed
 from tests.state.gated import finish, statuses
 
 Take = Callable[..., list[Claimed]]

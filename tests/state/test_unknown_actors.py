@@ -7,11 +7,12 @@ import pytest
 import structlog
 from structlog.testing import LogCapture
 
-from state import get_events, get_task, housekeeping, submit
-from state.housekeeping import Housekeeping
-from state.sweep import sweep_unknown
-from state.vitals import get_vitals
-from state.workers import Identity, awaited_actors, register, stopped
+from state import get_events, get_task, submit
+from state.maintenance import housekeeping
+from state.maintenance.housekeeping import Housekeeping
+from state.maintenance.sweep import sweep_unknown
+from state.workers.health import get_vitals
+from state.workers.registry import Identity, awaited_actors, register, stopped
 from tests.support.clock import Clock
 
 Park = Callable[[str], str]

@@ -11,9 +11,9 @@ from typing import Any
 import httpx2
 
 from broker import CancelRequested, Context, TokenLimitExceeded, task
-from broker.storable import ResultNotJson
+from broker.execution.storable import ResultNotJson
 from providers.api import Api
-from state.catalog import RetryPolicy
+from state.tasks.catalog import RetryPolicy
 from tests.support.testactors import NoteRequest, append
 
 

@@ -11,16 +11,16 @@ from typing import Any
 import psutil
 import psycopg
 
-from state.embedded.account import choose_account
-from state.embedded.postmaster import Postmaster
+from state.database.embedded.account import choose_account
+from state.database.embedded.postmaster import Postmaster
 from tests.support.eventually import eventually
 
 _ROOT = Path(__file__).parents[2]
 _PROGRAM = """
 import os, sys
 from pathlib import Path
-from state.embedded import EmbeddedPostgres
-from state.embedded.account import find_binaries
+from state.database.embedded import EmbeddedPostgres
+from state.database.embedded.account import find_binaries
 from state.errors import NotReady
 
 if len(sys.argv) > 2:

@@ -6,7 +6,7 @@ from typing import Any
 
 import psutil
 
-from state import processes
+from state.workers import processes
 
 _read_stat = processes.read_stat
 _create_time = psutil.Process.create_time

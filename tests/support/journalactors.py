@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from broker import Context, task
-from state.catalog import RetryPolicy
 from state.errors import LeaseLost
 from state.gates import Gate
+from state.tasks.catalog import RetryPolicy
 from tests.support.journal import Record, now, saved_name
 
 QUEUE = "journal"

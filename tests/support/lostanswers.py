@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from state.statements import statement
+from state.database.statements import statement
 
 
 class LostAnswers:

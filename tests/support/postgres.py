@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psycopg
 
-from state.embedded import PostgresServer
+from state.database.embedded import PostgresServer
 
 _MODES = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from state.workers import list_workers
+from state.workers.registry import list_workers
 from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from pydantic import BaseModel, Field
 
-from state import catalog
-from state.catalog import STANDARD_POLICY, ActorSpec
-from state.database import get_database
+from state.database.pool import get_database
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec
 from taskapi.feed import Pace
 from tests.taskapi.player import Player
 from tests.taskapi.running import RunningServer

@@ -3,9 +3,9 @@
 from itertools import count
 from typing import Any
 
-from state.bell import ring_tasks
-from state.claims import Claimed, ClaimRequest, Report, Settlement, claim, report, settle
-from state.connection import Connection
+from state.database.connection import Connection
+from state.database.notifier import notify_tasks
+from state.workers.leases import Claimed, ClaimRequest, Report, Settlement, claim, report, settle
 
 
 class Player:
@@ -49,4 +49,4 @@ class Player:
 
     def _ring(self, task_id: str) -> None:
         if self._rings:
-            ring_tasks([task_id])
+            notify_tasks([task_id])

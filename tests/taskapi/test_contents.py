@@ -7,8 +7,8 @@ import httpx2
 import psycopg
 import pytest
 
-from state.ids import new_content_id, new_generation_id, new_task_id
 from state.settings import get_settings
+from state.tasks.ids import new_content_id, new_generation_id, new_task_id
 from tests.taskapi.conftest import problem
 
 DATA = bytes(range(256)) * 1000

@@ -6,9 +6,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from state import orphans
-from state.ids import new_task_id
-from state.silence import Silence
+from state.maintenance import orphans
+from state.maintenance.silence import Silence
+from state.tasks.ids import new_task_id
 from tests.support.clock import Clock
 from tests.taskapi.conftest import problem
 from tests.taskapi.player import Player

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
-from state.tasks import get_task
+from state.tasks.reads import get_task
 from taskapi.entrance import is_local
 from tests.support.eventually import eventually
 from tests.taskapi.conftest import problem

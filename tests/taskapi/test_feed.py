@@ -12,11 +12,12 @@ import httpx2
 import psycopg
 import pytest
 
-from state import NewTask, events, submit_many, tasks
-from state.bell import ring_tasks
-from state.claims import ClaimRequest, Report, Settlement, claim, report, settle
-from state.database import get_database
+from state import NewTask, submit_many
+from state.database.notifier import notify_tasks
+from state.database.pool import get_database
 from state.settings import get_settings
+from state.tasks import events, reads
+from state.workers.leases import ClaimRequest, Report, Settlement, claim, report, settle
 from taskapi.feed import Subscription
 from taskapi.lines import Line
 from tests.support.eventually import eventually
@@ -34,7 +35,7 @@ ROUNDS = 10
 def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that reads of tasks and events have sent."""
     sent: list[str] = []
-    for module in (events, tasks):
+    for module in (events, reads):
         for name in ("fetch", "fetch_one"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, _counting(getattr(module, name), sent))
@@ -103,9 +104,9 @@ def test_connections_and_queries_do_not_grow_with_the_streams(
                 len(report(desk, "player", [Report(task.id, task.epoch, number, events=said) for task in claimed]))
                 == watched
             )
-            ring_tasks(ids)
+            notify_tasks(ids)
         settle(desk, "player", [Settlement(task.id, task.epoch, "completed") for task in claimed])
-        ring_tasks(ids)
+        notify_tasks(ids)
         seen = everyone.result(60)
         polls = time.monotonic() - began
         assert seen == [[1, *range(2, ROUNDS + 4), ROUNDS + 3]] * STREAMS

@@ -6,7 +6,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from state.gates import Gate, declare
+from state.gates import Gate
+from state.gates.declarations import declare
 from tests.support.eventually import eventually
 from tests.taskapi.conftest import problem
 from tests.taskapi.player import Player

@@ -5,9 +5,9 @@ from typing import Any
 
 import httpx2
 
-from state.contents import StoredBytes
-from state.generations import begin_generation, finish_generation
-from state.ids import new_generation_id, new_task_id
+from state.media.contents import StoredBytes
+from state.media.generations import begin_generation, finish_generation
+from state.tasks.ids import new_generation_id, new_task_id
 from tests.taskapi.conftest import problem
 from tests.taskapi.player import Player
 

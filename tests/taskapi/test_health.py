@@ -10,10 +10,11 @@ import httpx2
 import psycopg
 import pytest
 
-from state.gates import Gate, declare
-from state.schema import migrate
-from state.submission import submit as submit_task
-from state.workers import Identity, register, stopped
+from state.gates import Gate
+from state.gates.declarations import declare
+from state.schema.migration import migrate
+from state.tasks.submission import submit as submit_task
+from state.workers.registry import Identity, register, stopped
 from tests.conftest import settings_for
 from tests.support.clock import Clock
 from tests.support.eventually import eventually

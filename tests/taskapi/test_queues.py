@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from state import catalog
-from state.catalog import STANDARD_POLICY, ActorSpec
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec
 from taskapi import queuewatch
 from tests.support.eventually import eventually
 from tests.taskapi.conftest import AnyPayload, problem

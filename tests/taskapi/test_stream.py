@@ -6,9 +6,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from state.database import get_database
-from state.ids import new_task_id
-from state.tasks import Task, get_tasks_of_many
+from state.database.pool import get_database
+from state.tasks.ids import new_task_id
+from state.tasks.reads import Task, get_tasks_of_many
 from tests.support.eventually import eventually
 from tests.taskapi.conftest import problem
 from tests.taskapi.following import Sent, follow, read_all
@@ -248,7 +248,7 @@ def test_a_quiet_stream_is_kept_alive(serve: Serve, player: Player) -> None:
 
 
 def test_without_hints_the_poll_finds_everything(serve: Serve, player: Player, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.taskapi.player.ring_tasks", lambda ids: None)
+    monkeypatch.setattr("tests.taskapi.player.notify_tasks", lambda ids: None)
     client = serve(poll=0.05).client
     task = client.post("/api/v1/tasks", json={"actor": "anything", "payload": {}}).json()
     with follow(client, task["links"]["stream"]) as sent:

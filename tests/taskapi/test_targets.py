@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from state.ids import new_task_id
+from state.tasks.ids import new_task_id
 from tests.taskapi.conftest import problem
 from tests.taskapi.player import Player
 

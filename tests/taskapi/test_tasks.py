@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from state.ids import new_task_id
+from state.tasks.ids import new_task_id
 from tests.taskapi.conftest import problem
 from tests.taskapi.player import Player
 

@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import psycopg
 
-from state.version import VERSION
+from state.schema.version import VERSION
 from tests.support.eventually import eventually
 from tests.upgrade.release import Release
 from tests.upgrade.traffic import LINES, Traffic

@@ -9,12 +9,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from state import schema
-from state.connection import Connection
-from state.database import get_database
-from state.schema import apply_pending, migrate
-from state.statements import statement
-from state.version import VERSION, require_current_schema
+from state.database.connection import Connection
+from state.database.pool import get_database
+from state.database.statements import statement
+from state.schema import migration
+from state.schema.migration import apply_pending, migrate
+from state.schema.version import VERSION, require_current_schema
 from tests.support.clients import dump_schema
 from tests.upgrade.release import MODULES, Release, Running
 
@@ -62,7 +62,7 @@ def test_a_step_that_waits_for_a_lock_holds_none_that_stops_pulses(
     stopping = ["ShareLock", "ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock"]
     locked: dict[str, list[set[str]]] = {}
 
-    def run_and_look(migrator: Connection, step: schema.Step) -> None:
+    def run_and_look(migrator: Connection, step: migration.Step) -> None:
         seen = locked.setdefault(step[0].name.partition("/")[0] if len(step) > 1 else step[0].name, [])
         with migrator.transaction():
             for file in step:
@@ -75,10 +75,10 @@ def test_a_step_that_waits_for_a_lock_holds_none_that_stops_pulses(
                 ).fetchall()
                 seen.append(tables & {row["name"] for row in held})
 
-    monkeypatch.setattr(schema, "_run_together", run_and_look)
+    monkeypatch.setattr(migration, "_run_together", run_and_look)
     for name in ("guard_moves", "claim"):
         connection.execute("UPDATE callboard.schema_files SET digest = 'x' WHERE name = %s", [f"functions/{name}"])
-    schema.migrate()
+    migration.migrate()
     functions = locked.pop("functions")
     assert functions[0] == set()
     assert "callboard.tasks" in functions[-1]  # its triggers

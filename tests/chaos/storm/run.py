@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 
-from state.schema import migrate
+from state.schema.migration import migrate
 from tests.chaos.storm.cluster import EXPECTED, Cluster
 from tests.chaos.storm.executions import Journals, load
 from tests.chaos.storm.faults import Faults, write_clock

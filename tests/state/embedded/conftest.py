@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from state.embedded import PostgresServer
+from state.database.embedded import PostgresServer
 from tests.support.embedded import EmbeddedUser, kill_postgres, other_process, remove_socket_folder
 from tests.support.eventually import eventually
 

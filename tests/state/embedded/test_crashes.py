@@ -8,8 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from state.embedded import EmbeddedPostgres, PostgresServer, server
-from state.embedded.filelock import FileLock
+from state.database.embedded import EmbeddedPostgres, PostgresServer, server
+from state.database.embedded.filelock import FileLock
 from state.errors import NotReady
 from tests.state.embedded.conftest import Enter
 from tests.support.embedded import (

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from state.embedded import EmbeddedPostgres
-from state.embedded.account import find_binaries
+from state.database.embedded import EmbeddedPostgres
+from state.database.embedded.account import find_binaries
 from state.errors import NotReady
 from tests.state.embedded.conftest import LONG_NAME, Enter, MakeDataDir
 from tests.support.embedded import fetch_value, postmasters_of, socket_folder_of

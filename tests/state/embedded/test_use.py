@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from state.embedded import EmbeddedPostgres
-from state.embedded.account import choose_account, find_binaries
+from state.database.embedded import EmbeddedPostgres
+from state.database.embedded.account import choose_account, find_binaries
 from state.errors import NotReady
 from tests.state.embedded.conftest import Enter
 from tests.support.embedded import fetch_value, postmasters_of, processes_of
@@ -18,7 +18,7 @@ from tests.support.eventually import eventually
 FORKS = """
 import os, sys, time
 from pathlib import Path
-from state.embedded import EmbeddedPostgres
+from state.database.embedded import EmbeddedPostgres
 
 used = EmbeddedPostgres(Path(sys.argv[1]))
 print(used.url(), flush=True)

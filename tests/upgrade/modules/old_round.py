@@ -6,6 +6,8 @@ from typing import Any
 
 import psycopg
 from pydantic import BaseModel
+from state.claims import ClaimRequest, Report, Settlement
+from state.submission import NewTask, submit, submit_many
 
 import state
 from state import (
@@ -25,10 +27,8 @@ from state import (
     vitals,
     workers,
 )
-from state.claims import ClaimRequest, Report, Settlement
 from state.database import connection
 from state.gates import Gate
-from state.submission import NewTask, submit, submit_many
 from state.workers import Identity
 
 BOOM = {"type": "Boom", "message": "no luck", "category": "unknown", "details": {}, "traceback": None}

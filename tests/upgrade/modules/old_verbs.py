@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from old_round import Payload, Round, check, gates_of
+from state.catalog import STANDARD_POLICY, ActorSpec
+from state.statements import statement
 
 from state import catalog
-from state.catalog import STANDARD_POLICY, ActorSpec
 from state.database import get_database
-from state.statements import statement
 
 used: set[str] = set()
 

@@ -1,0 +1,1 @@
+"""Connects tasks to Dramatiq and dramatiq-pg."""

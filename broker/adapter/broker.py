@@ -1,0 +1,93 @@
+"""The broker: tasks are rows of the state store, any other message is dramatiq-pg's."""
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from dramatiq import Message, MessageProxy
+from dramatiq.broker import Consumer
+from dramatiq.common import q_name
+from dramatiq_pg import PostgresBroker
+
+from broker.adapter.middleware import standard_middleware
+from broker.adapter.plain import LazyPool, PlainConsumer
+from broker.execution.held import get_held_tasks
+from broker.task import TaskActor
+from state import submit
+
+_OPTIONS = ("queue", "priority", "max_attempts", "available_at", "max_age_seconds", "tenant")
+
+
+class TaskBroker(PostgresBroker):
+    def __init__(self) -> None:
+        super().__init__(pool=LazyPool(), results=True, middleware=standard_middleware())
+        self.task_queues: set[str] = set()
+
+    def declare_actor(self, actor: Any) -> None:
+        is_task = isinstance(actor, TaskActor)
+        taken = self.queues.keys() - self.task_queues if is_task else self.task_queues
+        if actor.queue_name in taken:
+            raise ValueError(
+                f"Queue {actor.queue_name!r} of actor {actor.actor_name!r} is in use for "
+                f"{'plain Dramatiq actors' if is_task else 'tasks'}: tasks and plain actors need queues of their own."
+            )
+        if is_task:
+            self.task_queues.add(actor.queue_name)
+        super().declare_actor(actor)
+
+    def declare_queue(self, queue_name: str) -> None:
+        if queue_name not in self.task_queues:
+            super().declare_queue(queue_name)
+        elif queue_name not in self.queues:  # without a delay queue: a later task is a scheduled row
+            self.emit_before("declare_queue", queue_name)
+            self.queues[queue_name] = True
+            self.emit_after("declare_queue", queue_name)
+
+    def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
+        if message.queue_name not in self.task_queues:
+            sent: Message[Any] = super().enqueue(message, delay=delay)
+            return sent
+        self.emit_before("enqueue", message, delay)
+        payload = message.args[0] if message.args else message.kwargs
+        options = {name: message.options[name] for name in _OPTIONS if name in message.options}
+        if delay:
+            options["delay_seconds"] = delay / 1000
+        task = submit(message.actor_name, payload, **options)
+        sent = message.copy(message_id=task.task_id, args=(task.task_id,), kwargs={})
+        self.emit_after("enqueue", sent, delay)
+        return sent
+
+    def consume(self, queue_name: str, prefetch: int = 1, timeout: int = 30000) -> Consumer:
+        if q_name(queue_name) in self.task_queues:
+            return TaskConsumer(timeout)
+        return PlainConsumer(queue_name, prefetch, timeout)
+
+    def close(self) -> None:
+        self.pool.closeall()
+
+
+class TaskConsumer(Consumer):
+    """Dramatiq wants a consumer for each queue. The dispatcher claims for all of them together and puts the
+    tasks straight into the worker's own queue, so there is nothing to do here but to wait."""
+
+    def __init__(self, timeout: int) -> None:
+        self._timeout = timeout / 1000
+        self._closed = threading.Event()
+
+    def __next__(self) -> None:
+        self._closed.wait(self._timeout)
+
+    def ack(self, message: MessageProxy) -> None:
+        """The reporter has written the task's end, or will."""
+
+    nack = ack
+
+    def requeue(self, messages: Iterable[MessageProxy]) -> None:
+        held = get_held_tasks()
+        for message in messages:
+            execution = held.get(tuple(message.args))
+            if execution is not None:
+                held.give_back(execution)
+
+    def close(self) -> None:
+        self._closed.set()

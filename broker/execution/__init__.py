@@ -1,0 +1,1 @@
+"""One attempt of a task inside a worker process."""

@@ -1,0 +1,164 @@
+"""One attempt of a task inside this process, from its claim until its end is written. Its key is (task id, epoch)."""
+
+import math
+import threading
+import time
+from typing import Any, Literal
+
+from broker.execution.interruptible import Interruptible
+from broker.execution.interrupts import Interrupt
+from state.workers.leases import Claimed, Report
+
+PROGRESS_GAP = 0.25  # seconds between two progress events of a task
+EVENT_GAP = 0.05  # seconds between two writes of emitted events
+_BUFFERED_EVENTS = 1000
+
+Key = tuple[str, int]
+State = Literal["claimed", "running", "ending", "given back", "abandoned", "lost", "over"]
+
+# Who may still write for the task. HeldTasks makes the moves, under its lock, so each has exactly one winner.
+MOVES: dict[State, frozenset[State]] = {
+    "claimed": frozenset({"running", "given back", "lost"}),
+    "running": frozenset({"ending", "abandoned", "lost"}),
+    "ending": frozenset({"running", "over"}),  # running again: its transaction was rolled back
+    "given back": frozenset({"over"}),
+    "abandoned": frozenset({"over"}),  # those who see that this process is gone write its end
+    "lost": frozenset({"over"}),  # as soon as its code has ended
+    "over": frozenset(),
+}
+
+
+class IllegalMove(Exception):
+    pass
+
+
+class Execution:
+    def __init__(self, claimed: Claimed, lease_until: float = math.inf) -> None:
+        self.claimed = claimed
+        self.key: Key = (claimed.id, claimed.epoch)
+        self.state: State = "claimed"
+        self.lease_until = lease_until  # on the boot clock; a heartbeat extends it
+        self.gone_at = math.inf  # when we learned that the lease is gone, on the boot clock
+        self.claimed_at = time.monotonic()
+        self.started_at: float | None = None
+        self.deadline = math.inf  # the actor's time limit
+        self.request: str | None = None  # what was asked of it: pause, cancel, force
+        self.stop: type[Interrupt] | None = None
+        self.stopped_at = 0.0  # when it was told to stop
+        self.struck_at = 0.0  # when it was last told so, once more
+        self.reported = False  # as still running
+        self.code = Interruptible()
+        self.flushed = threading.Condition()
+        self._tokens = claimed.tokens
+        self._report = Report(claimed.id, claimed.epoch, 1)
+        self._in_flight = False  # a report is on its way into the database
+        self._urgent = False  # somebody waits until all is written
+        self._next_progress = 0.0
+        self._next_event = 0.0
+
+    @property
+    def lease_is_gone(self) -> bool:
+        return self.gone_at < math.inf
+
+    def move(self, after: State) -> None:
+        """For HeldTasks alone."""
+        if after not in MOVES[self.state]:
+            raise IllegalMove(f"{self.key}: {self.state} -> {after}")
+        self.state = after
+
+    # The thread that runs the task.
+
+    def enter_code(self) -> None:
+        """From here on an interrupt can strike."""
+        self.code.begin()
+        if self.stop is not None:
+            raise self.stop
+
+    @property
+    def elapsed_ms(self) -> int:
+        return int((time.monotonic() - (self.started_at or self.claimed_at)) * 1000)
+
+    # What the running code says.
+
+    def set_progress(self, progress: dict[str, Any]) -> None:
+        with self.flushed:
+            self._report.progress = progress
+
+    def add_event(self, kind: str, data: dict[str, Any], *, wait: bool = False) -> None:
+        """`wait`: for the running code itself, which must not fill the memory when the writer is behind."""
+        with self.flushed:
+            if wait and len(self._report.events) >= _BUFFERED_EVENTS:
+                self.flushed.wait(timeout=30)
+            self._report.events.append({"kind": kind, "data": data})
+
+    def add_stage(self, stage: str, **data: Any) -> None:
+        """A stage of a pause or a cancel."""
+        self.add_event("control", {"stage": stage, "request": self.request, **data})
+
+    def add_usage(self, tokens: int, cost: float) -> int:
+        """Returns all the tokens that the task has used, in this attempt and the earlier ones."""
+        with self.flushed:
+            self._report.tokens += tokens
+            self._report.cost += cost
+            self._tokens += tokens
+            return self._tokens
+
+    @property
+    def tokens(self) -> int:
+        return self._tokens
+
+    def wait_written(self, timeout: float) -> bool:
+        """Waits until all that was said stands in the history."""
+        with self.flushed:
+            self._urgent = True
+            return self.flushed.wait_for(self._all_written, timeout)
+
+    def _all_written(self) -> bool:
+        return not (self._in_flight or self.has_news or self._report.tokens or self._report.cost)
+
+    # The reporter.
+
+    def take_report(self, now: float, *, final: bool = False) -> Report | None:
+        """What is due to be written, in its order; None when there is nothing or it is too early."""
+        with self.flushed:
+            report = self._report
+            final = final or self._urgent
+            progress_due = report.progress is not None and (final or now >= self._next_progress)
+            events_due = bool(report.events) and (final or now >= self._next_event)
+            if not progress_due and not events_due and not (final and (report.tokens or report.cost)):
+                return None
+            self._report = Report(report.id, report.epoch, report.number + 1)
+            if progress_due:
+                report.events.append({"kind": "progress", "data": report.progress})
+                self._next_progress = now + PROGRESS_GAP
+            else:
+                self._report.progress, report.progress = report.progress, None
+            self._next_event = now + EVENT_GAP
+            self._in_flight = True
+            return report
+
+    def written(self) -> None:
+        with self.flushed:
+            self._in_flight = False
+            self.flushed.notify_all()
+
+    @property
+    def has_news(self) -> bool:
+        return self._report.progress is not None or bool(self._report.events)
+
+    # Everybody else.
+
+    def interrupt(self, reason: type[Interrupt]) -> bool:
+        """Stops the running code. False when it does not run, or was stopped for this reason before."""
+        with self.flushed:
+            if self.stop is reason or self.state == "over":
+                return False
+            self.stop = reason
+            self.stopped_at = time.monotonic()
+            self.reported = False
+        return self.interrupt_again()
+
+    def interrupt_again(self) -> bool:
+        """For code that has swallowed it."""
+        self.struck_at = time.monotonic()
+        return self.stop is not None and self.code.interrupt(self.stop)

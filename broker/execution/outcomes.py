@@ -1,0 +1,29 @@
+"""How an execution ended, as it is written."""
+
+from typing import Any
+
+from broker.execution.failures import asked_to_wait, describe, retry_seconds
+from state.errors import UnknownActor
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY
+from state.workers.leases import Claimed, Settlement
+
+
+def completed(claimed: Claimed, result: Any) -> Settlement:
+    return Settlement(claimed.id, claimed.epoch, "completed", result=result)
+
+
+def released(claimed: Claimed) -> Settlement:
+    """Stopped from outside. What was asked of the task says where it goes: paused, canceled, or back to the queue."""
+    return Settlement(claimed.id, claimed.epoch, "released")
+
+
+def failed(claimed: Claimed, exception: BaseException) -> Settlement:
+    try:
+        policy = catalog.get(claimed.actor).policy
+    except UnknownActor:
+        policy = STANDARD_POLICY
+    error = describe(exception)
+    asked = asked_to_wait(exception) if error["category"] != "permanent" else None
+    delay = retry_seconds(error, asked, policy, claimed.attempt - claimed.attempts_before)
+    return Settlement(claimed.id, claimed.epoch, "failed", error=error, retry_seconds=delay, retry_after=asked)

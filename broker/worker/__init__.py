@@ -1,0 +1,1 @@
+"""The threads of a worker process beside those that run tasks."""

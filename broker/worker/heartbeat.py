@@ -1,0 +1,133 @@
+"""The heartbeat: every few seconds it renews the leases of all that this process holds, in one statement, and learns
+what has been asked of them, whether there is work, and who else is there."""
+
+import threading
+from collections.abc import Sequence
+
+from broker.execution.clocks import boot_time
+from broker.execution.execution import Execution
+from broker.execution.held import HeldTasks
+from broker.execution.interrupts import CancelRequested
+from broker.worker.dispatcher import Dispatcher
+from broker.worker.maintenance import Maintenance
+from state.database.connection import Connection
+from state.database.errors import kind_of
+from state.database.pool import get_database
+from state.logs import log
+from state.settings import get_settings
+from state.tasks.queues import retry_share
+from state.workers import registry
+from state.workers.durations import note_pace
+from state.workers.registry import HeldLease
+
+_PACE = 3  # beats between two notes of how long tasks take
+
+
+class Heartbeat:
+    def __init__(
+        self,
+        held: HeldTasks,
+        queues: Sequence[str],
+        dispatcher: Dispatcher,
+        maintenance: Maintenance,
+    ) -> None:
+        settings = get_settings()
+        self._held = held
+        self._queues = queues
+        self._dispatcher = dispatcher
+        self._maintenance = maintenance
+        self._every = settings.pulse_seconds
+        self._lease = settings.lease_seconds
+        self._depth_that_matters = settings.retry_critical + 1
+        self._renewed = boot_time()
+        self._beats = 0
+        self._now = threading.Event()
+        self._stopping = threading.Event()
+        self._connection: Connection | None = None
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def beat_now(self) -> None:
+        self._now.set()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._now.set()
+        self._thread.join(timeout=5)
+
+    @property
+    def silent_seconds(self) -> float:
+        """How long ago the database last answered."""
+        return boot_time() - self._renewed
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._beat()
+            except Exception as failure:
+                if kind_of(failure) in ("again", "reconnect"):
+                    log.warning("heartbeat: no answer", worker=self._held.worker, error=str(failure).strip())
+                else:
+                    log.error("heartbeat: unexpected error", worker=self._held.worker, exc_info=failure)
+                self._disconnect()
+            self._now.wait(self._every)
+            self._now.clear()
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _beat(self) -> None:
+        if self._connection is None:
+            self._connection = get_database().connect("heartbeat")
+        # Both are read before the question is asked: the answer to a claim may be on its way.
+        processed = self._held.claims_processed
+        known = self._held.executions()
+        asked = boot_time()
+        pulse = registry.pulse(self._connection, self._held.worker, self._queues, self._depth_that_matters)
+        self._renewed = asked
+        self._held.renew(asked + self._lease)
+        self._give_back_orphans([lease for lease in pulse.leases if lease.claim_number <= processed], known)
+        self._stop_lost(known, pulse.leases)
+        for lease in pulse.leases:
+            if lease.cancel_requested is not None:
+                self._pass_on(lease, lease.cancel_requested)
+        self._maintenance.update(pulse.siblings, pulse.maintainer_vacant)
+        self._dispatcher.retry_share = retry_share(pulse.retry_depth)
+        if pulse.has_work:
+            self._dispatcher.hint()
+        self._beats += 1
+        if self._beats % _PACE == 0:
+            note_pace(self._held.durations.news())
+
+    def _give_back_orphans(self, leases: Sequence[HeldLease], known: Sequence[Execution]) -> None:
+        """What the database thinks we hold and we do not: the answer to a claim was lost."""
+        ours = {execution.key for execution in known}
+        for lease in leases:
+            if (lease.id, lease.epoch) not in ours and self._held.get((lease.id, lease.epoch)) is None:
+                log.warning("an orphan is given back", task_id=lease.id, epoch=lease.epoch, worker=self._held.worker)
+                self._held.release_orphan(lease.id, lease.epoch)
+
+    def _stop_lost(self, known: Sequence[Execution], leases: Sequence[HeldLease]) -> None:
+        """What we think we hold and the database does not. `lose` leaves alone what has been settled meanwhile."""
+        leased = {(lease.id, lease.epoch) for lease in leases}
+        for execution in known:
+            if execution.key not in leased:
+                self._held.lose(execution)
+
+    def _pass_on(self, lease: HeldLease, request: str) -> None:
+        """To the execution that was meant, not to a later one of the same task."""
+        execution = self._held.get((lease.id, lease.epoch))
+        if execution is None or execution.state not in ("claimed", "running") or execution.request == request:
+            return
+        execution.request = request
+        execution.add_stage("seen")
+        if self._held.give_back(execution):
+            execution.add_stage("stopped")
+        else:
+            execution.interrupt(CancelRequested)
+            self._held.wakeup.set()

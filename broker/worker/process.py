@@ -1,0 +1,207 @@
+"""A worker process: all that it runs beside its tasks, and how it ends."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from broker.execution import outcomes
+from broker.execution.execution import Execution
+from broker.execution.held import HeldTasks, set_held_tasks
+from broker.execution.interrupts import ShuttingDown, TimeLimitExceeded
+from broker.execution.lease_timer import LeaseTimer
+from broker.worker.dispatcher import Dispatcher
+from broker.worker.heartbeat import Heartbeat
+from broker.worker.maintenance import Maintenance
+from broker.worker.replacement import end_process, prepare_replacement, replace_process
+from broker.worker.watchdog import PATIENCE, Watchdog
+from state.database.errors import TRANSIENT
+from state.database.notifier import CONTROL, EVERYTHING, flush_notifications
+from state.database.pool import close_database, get_database
+from state.errors import NotReady
+from state.logs import log
+from state.schema.migration import require_current_schema
+from state.settings import get_settings
+from state.tasks import catalog
+from state.workers import registry
+from state.workers.leases import as_json
+from state.workers.registry import Identity
+
+_LAST_WORDS = 2.0  # seconds for interrupted code to end
+_QUICKLY = 0.5
+
+
+class WorkerProcess:
+    def __init__(self, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None]) -> None:
+        prepare_replacement()
+        self.identity = Identity.of_this_process()
+        self.held = HeldTasks(self.identity.id, threads, deliver, LeaseTimer())
+        set_held_tasks(self.held)
+        self.on_open: list[Callable[[], None]] = []  # done once the database answers, before the first claim
+        self._queues = queues
+        self._dispatcher = Dispatcher(self.held, queues, self._heard)
+        self._maintenance = Maintenance(self.identity)
+        self._heartbeat = Heartbeat(self.held, queues, self._dispatcher, self._maintenance)
+        self._watchdog = Watchdog(self.held, self.replace)
+        self._opened = False
+        self._closing = threading.Event()
+        self._replacing = False
+        self._shutting_down = False
+        self._moving = threading.Lock()
+
+    def open(self) -> None:
+        """In a thread: the database may not be there yet, or not be migrated, and a worker waits for it."""
+        threading.Thread(target=self._open, name="opening", daemon=True).start()
+
+    def _open(self) -> None:
+        while not self._closing.is_set():
+            try:
+                get_database().size_for(self.held.threads)
+                require_current_schema()
+                registry.register(self.identity, self._queues, self.held.threads, catalog.names())
+                for prepare in self.on_open:
+                    prepare()
+                break
+            except (NotReady, *TRANSIENT) as reason:
+                log.warning("worker waits for the database", reason=str(reason).strip())
+                self._closing.wait(1)
+            except Exception:
+                log.exception("worker cannot start, trying again", worker=self.identity.id)
+                self._closing.wait(5)
+        with self._moving:
+            if self._closing.is_set():
+                return
+            for part in (self._maintenance, self._heartbeat, self._watchdog, self._dispatcher):
+                part.start()
+            self._opened = True
+        log.info("worker ready", worker=self.identity.id, queues=list(self._queues), threads=self.held.threads)
+
+    def _heard(self, hints: Sequence[str]) -> None:
+        if CONTROL in hints or EVERYTHING in hints:
+            self._heartbeat.beat_now()
+        if EVERYTHING in hints or not set(hints).isdisjoint(self._queues):
+            self._dispatcher.hint()
+
+    # The end, when somebody asks for it.
+
+    def begin_shutdown(self) -> None:
+        """No more claims; what no thread has started goes back at once; what runs has the grace time to finish."""
+        self._shutting_down = True
+        self._stop_starting()
+        threading.Thread(target=self._end_grace, name="grace", daemon=True).start()
+
+    def _end_grace(self) -> None:
+        if self._wait_for(self.held.running(), get_settings().grace_seconds):
+            return
+        running = self.held.running()
+        for execution in running:
+            execution.interrupt(ShuttingDown)
+        log.info("interrupted at the end of the grace time", tasks=[execution.claimed.id for execution in running])
+        if not self._wait_for(self.held.running(), _LAST_WORDS):
+            self.replace("code does not stop at the end of the grace time")
+
+    def close(self) -> None:
+        with self._moving:
+            if self._replacing:
+                threading.Event().wait()  # the process ends in a moment, and not by this thread
+            self._closing.set()
+        if self._opened:
+            drained = self._dispatcher.drain(timeout=10)
+            for part in (self._dispatcher, self._maintenance, self._watchdog, self._heartbeat):
+                part.stop()
+            if drained:  # otherwise the others see that we are gone, and what we held is recovered
+                self._say_goodbye()
+        close_database()
+
+    # The end, because code does not stop.
+
+    def replace(self, reason: str, *, quick: bool = False) -> None:
+        """Puts a new program in the place of this one, or ends the process if it is shutting down. Tasks whose code
+        runs to the last moment are recovered when it is certainly gone."""
+        with self._moving:
+            if self._replacing or self._closing.is_set():
+                return
+            self._replacing = True
+        log.error("this process is replaced", reason=reason, worker=self.identity.id)
+        threading.Thread(target=self._replace, args=(quick,), name="replacement", daemon=True).start()
+
+    def _replace(self, quick: bool) -> None:
+        patience = _QUICKLY if quick else _LAST_WORDS
+        self._stop_starting()
+        others = [execution for execution in self.held.running() if not _is_stuck(execution)]
+        for execution in others:
+            if execution.stop is None:
+                execution.interrupt(ShuttingDown)
+        self._wait_for(others, patience)
+        if self._heartbeat.silent_seconds < 2 * get_settings().pulse_seconds + 1:  # otherwise nobody would answer
+            written = threading.Thread(target=self._write_last_words, args=(patience,), daemon=True)
+            written.start()
+            written.join(2 * patience)
+        if self._shutting_down:
+            end_process(self.identity.id)
+        replace_process()
+
+    def _write_last_words(self, patience: float) -> None:
+        """Whatever is not written by this is recovered as lost."""
+        try:
+            ours = [execution for execution in self.held.running() if self.held.abandon(execution)]
+            last_words = {execution.key: _last_words(execution) for execution in ours}
+            with get_database().connect("replacement") as connection:
+                registry.set_on_loss(connection, self.identity.id, last_words)
+            self._dispatcher.drain(timeout=patience)
+            if self.held.is_idle():
+                self._say_goodbye()
+        except Exception as failure:
+            log.warning("nothing could be written before the end", error=str(failure).strip())
+
+    # What both need.
+
+    def _stop_starting(self) -> None:
+        self._dispatcher.stop_claiming()
+        self.held.give_back_all()
+
+    def _wait_for(self, executions: Sequence[Execution], seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        waiting_for = {execution.key for execution in executions}
+        while time.monotonic() < deadline:
+            if not waiting_for & {execution.key for execution in self.held.running()}:
+                return True
+            time.sleep(0.02)
+        return not waiting_for & {execution.key for execution in self.held.running()}
+
+    def _say_goodbye(self) -> None:
+        try:
+            registry.stopped([self.identity.id])
+        except (NotReady, *TRANSIENT):
+            log.warning("the others will see that this worker is gone", worker=self.identity.id)
+        flush_notifications()
+
+
+def _is_stuck(execution: Execution) -> bool:
+    return execution.stop is not None and time.monotonic() - execution.stopped_at >= PATIENCE
+
+
+def _last_words(execution: Execution) -> dict[str, object]:
+    """What is to be written for a task whose code runs until its process ends, by whoever sees that it has."""
+    claimed = execution.claimed
+    if execution.request is None and time.monotonic() >= execution.deadline:
+        end = outcomes.failed(claimed, TimeLimitExceeded("The code did not stop; its process was replaced."))
+    else:
+        end = outcomes.released(claimed)
+    if execution.request is not None:
+        execution.add_stage("stopped", how="its process was replaced")
+    report = execution.take_report(time.monotonic(), final=True)
+    return {"report": as_json(report) if report else None, "settlement": as_json(end)}
+
+
+_current: WorkerProcess | None = None
+
+
+def set_current(process: WorkerProcess | None) -> None:
+    global _current
+    _current = process
+
+
+def current() -> WorkerProcess:
+    if _current is None:
+        raise RuntimeError("Tasks run in worker processes: start them with `dramatiq actors`.")
+    return _current

@@ -1,0 +1,1 @@
+"""Connections to Postgres: pool, named statements, notifications, the embedded server."""

@@ -1,0 +1,137 @@
+"""One Postgres server on one data folder. Its processes hold the folder's lock for their whole life."""
+
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from state.database.embedded.filelock import FileLock, wait_until
+from state.database.embedded.launch import initialize, launch
+from state.database.embedded.postmaster import Postmaster
+from state.database.embedded.socketfolder import is_private, remove_socket_folder
+from state.errors import NotReady
+
+_START_SECONDS = 300.0  # with the recovery after a crash
+_REVIVE_SECONDS = 5.0  # a server that cannot be reached for so long is stopped
+_UNREACHABLE_SECONDS = 30.0  # where that is not possible, we give up; children of a killed server need a moment to end
+_STOP_SECONDS = 30.0
+_POLL = 0.02
+
+
+class PostgresServer:
+    def __init__(self, data: Path) -> None:
+        self.data = data.resolve()
+        self.log = self.data / "log"
+        self._lock = self.data.with_name(f"{self.data.name}.lock")
+
+    def initialize(self) -> None:
+        """Creates the database unless there is one."""
+        with FileLock(self._lock) as lock:
+            if lock.try_exclusive():
+                initialize(self.data, lock)
+
+    def start(self, is_unused: Callable[[], bool]) -> Postmaster:
+        """Starts the server unless it runs already. `is_unused`: whether no process but this one uses it."""
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline:
+            with FileLock(self._lock) as lock:
+                free = lock.try_exclusive()
+                other = self._find_without_lock() if free else None
+                launched = free and other is None
+                if launched:
+                    launch(self.data, lock, remove_lock_files=lock.is_marked or is_unused())
+            if other is None:
+                if running := self._wait_ready(launched):
+                    return running
+            elif other.process() and is_unused():
+                self.stop()
+            elif other.is_ready:
+                return other
+            else:
+                time.sleep(_POLL)
+        raise NotReady(f"The embedded Postgres is still starting (see {self.log})")
+
+    def _find_without_lock(self) -> Postmaster | None:
+        """A server that a release before this one has started does not hold the lock. It is left alone while others
+        use it, and where its process cannot be seen: then it is found by its socket."""
+        running = Postmaster.read(self.data)
+        if running is not None and (running.process() or self._is_reachable(running)):
+            return running
+        return None
+
+    def _wait_ready(self, launched: bool) -> Postmaster | None:
+        """None when it has ended meanwhile."""
+        begun = reached = time.monotonic()
+        while self._is_locked():
+            running = Postmaster.read(self.data)
+            now = time.monotonic()
+            if running is None or not running.is_ready:
+                reached = now
+            elif self._is_reachable(running):
+                return running
+            elif now - reached > _REVIVE_SECONDS and running.process():
+                self.stop()
+            if now - reached > _UNREACHABLE_SECONDS:
+                raise NotReady(
+                    f"{self.data} is in use by a Postgres that cannot be reached from here, perhaps in another "
+                    "container. Stop it there first."
+                )
+            if now - begun > _START_SECONDS:
+                raise NotReady(f"The embedded Postgres is still starting (see {self.log})")
+            time.sleep(_POLL)
+        if launched:
+            raise NotReady(f"The embedded Postgres does not start: {self._last_words()} (see {self.log})")
+        return None
+
+    def _is_reachable(self, running: Postmaster) -> bool:
+        """Only by a socket that nobody else can have made."""
+        try:
+            folder = running.socket_folder
+            safe = folder.samefile(self.data) or is_private(folder, self.data.stat().st_uid)
+        except OSError:
+            return False
+        return safe and running.answers()
+
+    def _is_locked(self) -> bool:
+        with FileLock(self._lock) as lock:
+            return not lock.try_shared()
+
+    def _last_words(self) -> str:
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()
+        except OSError:
+            return "it has written no log"
+        fatal = [number for number, line in enumerate(lines) if "FATAL:" in line or "PANIC:" in line]
+        around = fatal[-1] if fatal else len(lines) - 1
+        return " ".join(lines[max(around - 1, 0) : around + 2])  # with the reason before it, or the hint after it
+
+    def is_running(self) -> bool:
+        """False also when its socket was deleted, so that nobody can reach it any more."""
+        running = Postmaster.read(self.data)
+        if running is not None and running.is_ready and not running.has_socket:
+            return False
+        return (self._lock.exists() and self._is_locked()) or (running is not None and running.process() is not None)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Returns when all its processes have ended. A server in another pid namespace is left to those who see it.
+        SIGINT: rolls back what runs; SIGQUIT: as if it had crashed."""
+        running = Postmaster.read(self.data)
+        if running is None:
+            return
+
+        def has_ended() -> bool:
+            return running.process() is None and not self._is_locked()
+
+        for number in (how, signal.SIGQUIT, signal.SIGKILL):
+            process = running.process()
+            if process is None:
+                return
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+            if wait_until(has_ended, _STOP_SECONDS):
+                break
+        with suppress(OSError):
+            remove_socket_folder(running.socket_folder)

@@ -1,0 +1,1 @@
+"""The cluster's housekeeping: due, lost and expired tasks."""

@@ -1,0 +1,1 @@
+"""What media actors keep: contents, generations, prompts."""

@@ -1,0 +1,88 @@
+"""Contents: a row in Postgres for each, its bytes in the content store."""
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from state.database.connection import Row
+from state.database.pool import fetch_one, retrying
+from state.errors import ContentNotFound, ContentStoreFailed
+from state.media.stores import get_store
+from state.settings import get_settings
+
+_ABANDONED_SECONDS = 24 * 3600  # no execution takes that long
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBytes:
+    sha256: str
+    size: int
+    media_type: str
+
+
+def store_file(file: Path, sha256: str, size: int, media_type: str) -> StoredBytes:
+    """Publishes a whole file whose hash is known; the same bytes again change nothing."""
+    get_store().put(file, sha256, media_type)
+    return StoredBytes(sha256, size, media_type)
+
+
+def store_bytes(data: bytes, media_type: str, folder: Path) -> StoredBytes:
+    """The same for bytes, by way of a file in the given folder, which its owner removes."""
+    file = folder / uuid4().hex
+    try:
+        with file.open("xb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+    except OSError as failed:
+        raise ContentStoreFailed(f"Cannot store the content: {failed.strerror}") from failed
+    return store_file(file, hashlib.sha256(data).hexdigest(), len(data), media_type)
+
+
+@retrying
+def get_content(content_id: str) -> Row:
+    """The row, with the tenant of the task that made it. Its bytes: `get_store()` by its sha256."""
+    row = fetch_one("content", {"id": content_id})
+    if row is None:
+        raise ContentNotFound(content_id)
+    return row
+
+
+def read_content(row: Row) -> bytes:
+    return b"".join(get_store().stream(row["sha256"]))
+
+
+@contextmanager
+def scratch_folder(task_id: str, epoch: int) -> Iterator[Path]:
+    """A folder for the unfinished files of one execution. It goes with it; what a killed one has left goes with the
+    next one, and after a day with anybody's."""
+    parent = get_settings().data_dir.absolute() / "tmp"
+    folder = parent / f"{task_id}.{epoch}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(parent, task_id, epoch)
+    except OSError as failed:
+        raise ContentStoreFailed(f"Cannot work in {parent}: {failed.strerror}") from failed
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(parent: Path, task_id: str, epoch: int) -> None:
+    for other in parent.iterdir():
+        task, _, number = other.name.partition(".")
+        if not number.isdigit():
+            continue
+        try:
+            old = time.time() - other.stat().st_mtime > _ABANDONED_SECONDS
+        except FileNotFoundError:
+            continue
+        if old or (task == task_id and int(number) < epoch):
+            shutil.rmtree(other, ignore_errors=True)

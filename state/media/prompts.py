@@ -1,0 +1,37 @@
+"""Stored prompts: a text under a name, for each tenant. Tasks name it instead of repeating it."""
+
+from state import jsonsafe
+from state.database.connection import Row
+from state.database.pool import fetch_one, retrying
+from state.errors import InvalidPayload, PromptNotFound
+
+MAX_ID = 200
+MAX_TEXT = 20_000
+
+
+@retrying
+def put_prompt(prompt_id: str, text: str, tenant: str | None = None) -> Row:
+    """Stores or replaces. Generations that have begun keep the text that they began with."""
+    _check(prompt_id, text)
+    row = fetch_one("prompt_put", {"id": prompt_id, "text": text, "tenant": tenant})
+    assert row is not None  # noqa: S101  (an upsert always answers)
+    return row
+
+
+@retrying
+def get_prompt(prompt_id: str, tenant: str | None = None) -> Row:
+    row = fetch_one("prompt", {"id": prompt_id, "tenant": tenant})
+    if row is None:
+        raise PromptNotFound(prompt_id)
+    return row
+
+
+def _check(prompt_id: str, text: str) -> None:
+    if not (0 < len(prompt_id) <= MAX_ID and prompt_id.isprintable()):
+        raise InvalidPayload(f"id: must be 1 to {MAX_ID} printable characters", "id")
+    if not text.strip() or len(text) > MAX_TEXT:
+        raise InvalidPayload(f"text: must be 1 to {MAX_TEXT} characters", "text")
+    try:
+        jsonsafe.check({"id": prompt_id, "text": text})
+    except jsonsafe.UnsafeJson as unsafe:
+        raise InvalidPayload(str(unsafe), unsafe.path) from None

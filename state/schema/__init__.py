@@ -1,0 +1,1 @@
+"""The database's schema: its files, its version, and how it is migrated."""

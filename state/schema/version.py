@@ -1,0 +1,59 @@
+"""The contract between this code and the database's schema: a version, and the range of versions that work together.
+
+A release's version is the number of its highest migration. It works with a database whose schema is at least that, as
+long as the schema still supports it. So a release that changes functions in a way that its code depends on brings a
+migration as well, and the schema of a release keeps everything that the releases from SUPPORTS on call."""
+
+from typing import NamedTuple
+
+import psycopg
+
+from state.database.connection import Connection
+from state.database.pool import get_database
+from state.database.statements import statement
+from state.errors import NotReady
+from state.schema.files import newest_migration
+
+VERSION = newest_migration()
+SUPPORTS = 15  # the oldest release whose workers and servers run on while and after this schema is applied
+
+_TOO_OLD = (
+    "This release is too old for the database: it works with schema {release} and those that still support it; the "
+    "database has schema {version}, for releases from {supports} on. Upgrade this release."
+)
+
+
+class SchemaVersion(NamedTuple):
+    version: int
+    supports: int
+
+
+def require_current_schema() -> None:
+    """Raises NotReady, saying what to do, unless this release works with the database's schema."""
+    try:
+        with get_database().pool().connection(timeout=3) as connection:
+            found = read_version(connection)
+    except psycopg.errors.UndefinedTable:
+        found = None
+    except (psycopg.OperationalError, TimeoutError) as unreachable:
+        raise NotReady(f"The database cannot be reached: {unreachable}") from unreachable
+    if found is None:
+        raise NotReady(
+            "The database has no schema of Callboard yet, or that of an old release. Run `callboard migrate`."
+        )
+    require_supported(found)
+    if found.version < VERSION:
+        raise NotReady(
+            f"The database has schema {found.version}; this release needs {VERSION}. Run `callboard migrate`."
+        )
+
+
+def require_supported(found: SchemaVersion) -> None:
+    if found.supports > VERSION:
+        raise NotReady(_TOO_OLD.format(release=VERSION, version=found.version, supports=found.supports))
+
+
+def read_version(connection: Connection) -> SchemaVersion | None:
+    """None while the first migration to a schema with a version is under way."""
+    row = connection.execute(statement("schema_version")).fetchone()
+    return None if row is None else SchemaVersion(**row)

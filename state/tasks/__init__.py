@@ -1,0 +1,1 @@
+"""The verbs and reads of tasks."""

@@ -1,0 +1,171 @@
+"""A task as everybody sees it, and the reads."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg
+from pydantic import BaseModel
+
+from state.database.connection import Row
+from state.database.pool import fetch, fetch_one, retrying
+from state.errors import IllegalTransition, TaskNotFound
+from state.transitions import FINISHED, Lane, Status
+
+DEFAULT_LIMIT = 100
+
+
+_NEVER_RAN: dict[str, Any] = {
+    "lane": "primary",
+    "result": None,
+    "error": None,
+    "attempt": 0,
+    "epoch": 0,
+    "retry_count": 0,
+    "started_at": None,
+    "finished_at": None,
+    "worker_id": None,
+    "cancel_requested": None,
+    "last_event": 1,
+    "heartbeat_at": None,
+    "lease_expires_at": None,
+    "workflow_id": None,
+    "waiting": None,
+    "deduplicated": False,
+}
+_set = object.__setattr__  # pydantic's own looks for a field first
+
+
+class Task(BaseModel):
+    task_id: str
+    actor: str
+    queue: str
+    lane: Lane
+    status: Status
+    priority: int
+    payload: dict[str, Any]
+    result: Any = None
+    error: dict[str, Any] | None = None
+    error_history: list[dict[str, Any]]
+    progress: dict[str, Any]
+    attempt: int
+    max_attempts: int
+    retry_count: int
+    epoch: int
+    available_at: datetime
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    updated_at: datetime
+    worker_id: str | None
+    heartbeat_at: datetime | None
+    lease_expires_at: datetime | None
+    cancel_requested: str | None
+    tenant: str | None
+    target: str | None
+    workflow_id: str | None
+    dedup_key: str | None
+    deduplicated: bool = False
+    gates: list[str]
+    waiting: dict[str, Any] | None
+    usage: dict[str, Any]
+    last_event: int
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Task":
+        known = {**_NEVER_RAN, "error_history": [], **row}  # some reads leave out what they know to be empty
+        known["task_id"] = row["id"]
+        known["retry_count"] = max(row["attempt"] - 1, 0)
+        known["usage"] = {"tokens": row["tokens"], "cost": float(row["cost"])}
+        if row["progress"] is None:
+            has_begun = row["status"] == "running" or row["status"] in FINISHED
+            attempts_used = max(row["attempt"] - has_begun, 0)
+            known["progress"] = {**_starting_progress(attempts_used), "updated_at": row["updated_at"].isoformat()}
+        return cls._of({name: known[name] for name in cls.model_fields})
+
+    @classmethod
+    def born(cls, asked: Row, created_at: str) -> "Task":
+        """What submit has inserted, without reading it back."""
+        due = at = datetime.fromisoformat(created_at)
+        if asked["available_at"] is not None:
+            due = datetime.fromisoformat(asked["available_at"])
+        elif asked["delay_seconds"] is not None:
+            due += timedelta(seconds=asked["delay_seconds"])
+        return cls._of({
+            **_NEVER_RAN,
+            "task_id": asked["id"],
+            "actor": asked["actor"],
+            "queue": asked["queue"],
+            "status": "scheduled" if due > at else "queued",
+            "priority": asked["priority"],
+            "payload": asked["payload"],
+            "error_history": [],
+            "progress": {**_starting_progress(0), "updated_at": created_at},
+            "max_attempts": asked["max_attempts"],
+            "available_at": due,
+            "created_at": at,
+            "updated_at": at,
+            "tenant": asked["tenant"],
+            "target": asked["target"],
+            "dedup_key": asked["dedup_key"],
+            "gates": asked["gates"],
+            "usage": {"tokens": 0, "cost": 0.0},
+        })  # fmt: skip
+
+    @classmethod
+    def _of(cls, fields: dict[str, Any]) -> "Task":
+        """Without validation, as the database has checked its rows already. As a pickle does it: model_construct thinks
+        about each field anew, several times as long as all the rest."""
+        task = cls.__new__(cls)
+        _set(task, "__dict__", fields)
+        _set(task, "__pydantic_fields_set__", set())
+        _set(task, "__pydantic_extra__", None)
+        _set(task, "__pydantic_private__", None)
+        return task
+
+    @property
+    def finished(self) -> bool:
+        return self.status in FINISHED
+
+
+def _starting_progress(attempts_used: int) -> dict[str, Any]:
+    """What a task shows before its code has said anything in this attempt."""
+    message = f"Retrying (attempt {attempts_used + 1})" if attempts_used else "Queued"
+    return {"percent": 0, "message": message, "elapsed_ms": 0}
+
+
+@retrying
+def get_task(task_id: str, *, conn: psycopg.Connection[Any] | None = None) -> Task:
+    row = fetch_one("task", {"id": task_id}, conn)
+    if row is None:
+        raise TaskNotFound(task_id)
+    return Task.from_row(row)
+
+
+@retrying
+def get_tasks_of_many(ids: Collection[str]) -> dict[str, Task]:
+    """Many tasks in one query; one that does not exist is missing in the answer."""
+    return {row["id"]: Task.from_row(row) for row in fetch("tasks_of_many", {"ids": list(ids)})}
+
+
+_FILTERS = ("status", "actor", "queue", "lane", "tenant", "target", "error_type", "workflow_run_id")
+
+
+@retrying
+def list_tasks(*, before: str | None = None, limit: int = DEFAULT_LIMIT, **filters: str | None) -> list[Task]:
+    """Newest first; `before` is the last id of the page before."""
+    wanted = {name: filters.pop(name, None) for name in _FILTERS}
+    if filters:
+        raise TypeError(f"unknown filters: {', '.join(filters)}")
+    return [Task.from_row(row) for row in fetch("tasks", {"before": before, "limit": limit, **wanted}, prepare=False)]
+
+
+@retrying
+def get_attempts(task_id: str) -> list[Row]:
+    get_task(task_id)
+    return fetch("attempts", {"id": task_id})
+
+
+def refuse(task_id: str, verb: str) -> IllegalTransition:
+    """What to raise when a verb's UPDATE changed nothing: there is no such task, or it is in the wrong status."""
+    return IllegalTransition(task_id, verb, get_task(task_id).status)

@@ -39,7 +39,6 @@ class HeldTasks:
         self._occupied: dict[Key, Execution] = {}  # their code runs in a thread
         self._plain = 0  # threads that run plain Dramatiq messages
         self._ends: list[Settlement] = []
-        self._renewed_until = 0.0
 
     # The dispatcher.
 
@@ -98,8 +97,8 @@ class HeldTasks:
                 execution.started_at = time.monotonic()
                 execution.deadline = execution.started_at + time_limit
                 self._occupied[key] = execution
-                if self._timer is not None and self._timer.until is None:
-                    self._timer.set(self.lease_until(execution))
+                if self._timer is not None:
+                    self._timer.advance(self.lease_until(execution))
                 return execution
             ready = self._next_of_line()
         self._hand_over(ready)
@@ -191,9 +190,12 @@ class HeldTasks:
         execution.interrupt(LeaseGone)
         return True
 
-    def renew(self, until: float) -> None:
-        """The leases of all that we hold last until then, on the boot clock."""
-        self._renewed_until = until
+    def renew(self, keys: Iterable[Key], until: float) -> None:
+        """Extends these leases until then, on the boot clock. The others end when they did before."""
+        with self._lock:
+            for key in keys:
+                if (execution := self._executions.get(key)) is not None:
+                    execution.lease_until = max(execution.lease_until, until)
         self.set_timer()
 
     def set_timer(self) -> None:
@@ -209,7 +211,7 @@ class HeldTasks:
 
     def lease_until(self, execution: Execution) -> float:
         """On the boot clock; long ago when the lease is certainly gone."""
-        return 0.0 if execution.lease_is_gone else max(execution.lease_until, self._renewed_until)
+        return 0.0 if execution.lease_is_gone else execution.lease_until
 
     def _holds_lease(self, execution: Execution) -> bool:
         return boot_time() < self.lease_until(execution)

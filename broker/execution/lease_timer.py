@@ -38,6 +38,11 @@ class LeaseTimer:
         self._timer = self._create() if sys.platform == "linux" else None
         self.until: float | None = None
 
+    def advance(self, until: float) -> None:
+        """Ends the process then, unless it ends earlier anyway."""
+        if self.until is None or until < self.until:
+            self.set(until)
+
     def set(self, until: float | None) -> None:
         """Ends the process then, on the boot clock; None: never."""
         if self._timer is None or until == self.until:

@@ -90,7 +90,7 @@ class Heartbeat:
         asked = boot_time()
         pulse = registry.pulse(self._connection, self._held.worker, self._queues, self._depth_that_matters)
         self._renewed = asked
-        self._held.renew(asked + self._lease)
+        self._held.renew([(lease.id, lease.epoch) for lease in pulse.leases if lease.renewed], asked + self._lease)
         self._give_back_orphans([lease for lease in pulse.leases if lease.claim_number <= processed], known)
         self._stop_lost(known, pulse.leases)
         for lease in pulse.leases:

@@ -1,5 +1,6 @@
--- Renews all leases of a worker. Rows that somebody has locked are skipped (waiting for them could deadlock, or last) and renewed at the next beat; the answer lists every lease all the same. It also says all that an idle
--- worker wants to know, so that this is the only statement that it sends.
+-- Renews all leases of a worker. Rows that somebody has locked are skipped (waiting for them could deadlock, or last);
+-- the answer lists every lease and says which were renewed. It also says all that an idle worker wants to know, so that
+-- this is the only statement that it sends.
 WITH me AS (
     SELECT id, host, boot_id, pid_namespace FROM callboard.workers WHERE id = %(worker)s
 ), seen AS (
@@ -17,8 +18,9 @@ WITH me AS (
     FROM mine WHERE l.task_id = mine.task_id
 ), held AS (
     SELECT jsonb_agg(jsonb_build_object(
-        'id', l.task_id, 'epoch', l.epoch, 'claim_number', l.claim_number, 'cancel_requested', l.cancel_requested)) AS leases
-    FROM callboard.leases l WHERE l.worker_id = %(worker)s
+        'id', l.task_id, 'epoch', l.epoch, 'claim_number', l.claim_number, 'cancel_requested', l.cancel_requested,
+        'renewed', m.task_id IS NOT NULL)) AS leases
+    FROM callboard.leases l LEFT JOIN mine m ON m.task_id = l.task_id WHERE l.worker_id = %(worker)s
 ), beside AS (
     SELECT jsonb_agg(jsonb_build_object('id', w.id, 'pid', w.pid, 'start_ticks', w.start_ticks)) AS siblings
     FROM me JOIN callboard.workers w

@@ -61,6 +61,7 @@ class HeldLease:
     epoch: int
     claim_number: int
     cancel_requested: str | None
+    renewed: bool  # False: somebody else has locked it, so it still ends when it did before
 
 
 @dataclass(frozen=True, slots=True)

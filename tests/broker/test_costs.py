@@ -68,7 +68,15 @@ def test_an_idle_worker_sends_its_pulse_and_nothing_else(
     hold = "UPDATE callboard.maintainer SET worker_id = 'test', expires_at = callboard.now() + interval '3 seconds'"
     connection.execute(hold)
     worker(threads=1, actors="actors")  # plain Dramatiq actors have queues that are looked at
-    eventually(lambda: any("UPDATE callboard.workers" in text for application, text in statements()))
+
+    def has_settled() -> bool:
+        """The dispatcher has connected and looked for work once, and the heartbeat has beaten since."""
+        sent = statements()
+        claims = [place for place, (_, text) in enumerate(sent) if "callboard.claim_tasks(" in text]
+        beats = [place for place, (application, _) in enumerate(sent) if application == "callboard heartbeat"]
+        return bool(claims) and sum(beat > claims[-1] for beat in beats) >= 2
+
+    eventually(has_settled)
     begun = len(statements())
     for _ in range(seconds * 2):  # no worker becomes the maintainer
         connection.execute(hold)

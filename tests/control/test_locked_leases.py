@@ -1,0 +1,52 @@
+"""A lease that could not be renewed, because somebody has locked its row, ends when it did before."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from state import get_task, submit
+from tests.control.following import said
+from tests.support.eventually import eventually
+from tests.support.workers import WorkerTree
+
+LEASE = 6
+
+
+def lock_signs_of_life(connection: psycopg.Connection) -> None:
+    """No pulse can change the worker's row or its leases: both are skipped, and the pulse succeeds."""
+    connection.execute("SELECT FROM callboard.workers FOR UPDATE")
+    connection.execute("SELECT FROM callboard.leases FOR UPDATE")
+
+
+@pytest.mark.parametrize(("actor", "options"), [("withdraws", {}), ("stubborn", {"seconds": 300})])
+def test_code_is_stopped_before_a_lease_ends_that_nobody_could_renew(
+    worker: Callable[..., WorkerTree], database_url: str, tmp_path: Path, actor: str, options: dict[str, int]
+) -> None:
+    tree = worker(threads=1, lease_seconds=LEASE, pulse_seconds=0.5)
+    out = tmp_path / "out.txt"
+    task_id = submit(actor, {"file": str(out), **options}).task_id
+    said(out, "start")
+    with psycopg.connect(database_url) as locking:
+        lock_signs_of_life(locking)
+        locked = time.monotonic()  # no lease was renewed after this moment
+        eventually(lambda: "lease lost" in tree.log.read_text(), timeout=LEASE - (time.monotonic() - locked))
+        assert get_task(task_id).epoch == 1
+    eventually(lambda: get_task(task_id).epoch == 2, timeout=60)
+
+
+def test_a_lock_that_is_gone_before_the_lease_ends_costs_nothing(
+    worker: Callable[..., WorkerTree], database_url: str, connection: psycopg.Connection, tmp_path: Path
+) -> None:
+    worker(threads=1, lease_seconds=LEASE, pulse_seconds=0.2)
+    out = tmp_path / "out.txt"
+    task_id = submit("withdraws", {"file": str(out)}).task_id
+    said(out, "start")
+    renewed = "SELECT renewed_at FROM callboard.leases"
+    with psycopg.connect(database_url) as locking:
+        lock_signs_of_life(locking)
+        [before] = connection.execute(renewed).fetchall()
+    eventually(lambda: connection.execute(renewed).fetchone() != before, what="the next pulse renews it")
+    assert get_task(task_id).epoch == 1

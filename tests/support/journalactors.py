@@ -1,6 +1,7 @@
 """Actors that write down what they do (see journal.py): quick ones, slow ones, and such as do not stop when told to."""
 
 import asyncio
+import ctypes
 import os
 import subprocess
 import time
@@ -20,6 +21,7 @@ QUEUE = "journal"
 _SOON = RetryPolicy(default=(0.2, 0.5, 1.0))
 _STEP = 0.02
 _BETWEEN_CALLS = 0.1
+_C = ctypes.PyDLL(None)  # the C library, called with the interpreter's lock held
 _REFUSALS = 5  # refused calls after which the code believes it
 
 
@@ -86,6 +88,14 @@ def journal_block(ctx: Context, request: JournalRequest) -> str:
     """One long system call: no exception gets in."""
     with _recorded(ctx, request):
         time.sleep(request.seconds)
+    return "done"
+
+
+@task(queue=QUEUE, max_attempts=50, policy=_SOON, gates=_gates)
+def journal_interpreter(ctx: Context, request: JournalRequest) -> str:
+    """One call that keeps the interpreter's lock: no thread of the process runs meanwhile."""
+    with _recorded(ctx, request):
+        _C.usleep(int(request.seconds * 1_000_000))
     return "done"
 
 

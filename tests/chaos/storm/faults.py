@@ -146,6 +146,22 @@ class Faults:
             time.sleep(seconds)
             connection.rollback()
 
+    def lock_leases(self, seconds: float) -> None:
+        """No pulse can renew a lease: the pulse skips locked rows, and succeeds."""
+        self._lock_rows("lock leases", ["workers", "leases"], seconds)
+
+    def lock_tasks(self, seconds: float) -> None:
+        """No execution can report or end."""
+        self._lock_rows("lock tasks", ["tasks"], seconds)
+
+    def _lock_rows(self, what: str, tables: list[str], seconds: float) -> None:
+        with psycopg.connect(self._url) as connection:
+            for table in tables:
+                connection.execute(f"SELECT FROM callboard.{table} FOR UPDATE SKIP LOCKED")
+            self._journal.write(what, seconds=seconds)
+            time.sleep(seconds)
+            connection.rollback()
+
     def insert_gate(self, key: str, seconds: float, commit: bool) -> None:
         """A key that nobody can see yet, and nobody else can insert; and tasks that need it."""
         with psycopg.connect(self._url) as connection:

@@ -37,6 +37,7 @@ _KINDS = {  # and how often each is asked for
     "journal_block": 2,
     "journal_child": 1,
     "journal_swallow": 2,
+    "journal_interpreter": 1,
 }
 _LONG = ["journal_slow", "journal_async", "journal_calls", "journal_block", "journal_swallow"]
 
@@ -104,7 +105,7 @@ def _gate_changes(dice: random.Random, seconds: float) -> Iterator[Step]:
 
 _BAG = [
     *["kill_process", "kill_tree", "stop_tree", "stall_tree", "restart_postgres", "lock_gate"] * 2,
-    *["kill_maintainer", "insert_gate", "redeploy_tree"],
+    *["kill_maintainer", "insert_gate", "redeploy_tree", "lock_leases", "lock_tasks"],
     *["step_clock"] * 3,
 ]
 _NEEDED = {"step_clock": 2, "stop_tree": 2}  # trees that are well: who takes over, and from whom something can be taken
@@ -139,8 +140,10 @@ def _details(dice: random.Random, what: str, number: int) -> tuple[dict[str, Any
             seconds = dice.uniform(LEASE + 1.5, LEASE + 3)
         case "stall_tree":  # less than what a process keeps in reserve
             seconds = dice.uniform(0.2, LEASE / 6)
-        case "lock_gate" | "insert_gate":
+        case "lock_gate" | "insert_gate" | "lock_tasks":
             seconds = dice.uniform(2, 4)
+        case "lock_leases":  # past the lease
+            seconds = dice.uniform(LEASE + 1.5, LEASE + 3)
     details: dict[str, Any] = {"seconds": seconds} if seconds else {}
     if what == "lock_gate":
         details["key"] = dice.choice(sorted(LIMITS))

@@ -123,7 +123,10 @@ def _figures(journals: Journals, tasks: int, violations: list[Violation]) -> dic
     return {
         "tasks": tasks,
         "executions": len(journals.executions),
-        **{f"{what}s": happened[what] for what in ("kill", "redeploy", "stop", "stall", "restart", "lock", "step")},
+        **{f"{what}s": happened[what] for what in ("kill", "redeploy", "stop", "stall", "restart", "step")},
+        "gate_locks": happened["lock"],
+        "lease_locks": happened["lock leases"],
+        "task_locks": happened["lock tasks"],
         "maintainer_kills": happened["kill maintainer"],
         "open_inserts": happened["uncommitted gate"],
         "limit_changes": happened["limit"],

@@ -7,7 +7,7 @@ import typer
 from deploy.cli.exits import NOT_FOUND, Failure
 
 
-def _known_form(task_id: str) -> str:
+def _check_task_id(task_id: str) -> str:
     from state.tasks.ids import is_task_id
 
     if not is_task_id(task_id):
@@ -19,7 +19,10 @@ def _known_form(task_id: str) -> str:
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
-TaskId = Annotated[str, typer.Argument(metavar="TASK_ID", help="The task's id (tq_...).", callback=_known_form)]
+TaskId = Annotated[str, typer.Argument(metavar="TASK_ID", help="The task's id (tq_...).", callback=_check_task_id)]
+ActorOption = Annotated[str | None, typer.Option(help="Only tasks of this actor.")]
 TenantOption = Annotated[str | None, typer.Option(help="Only tasks of this tenant.")]
-LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")]
-BeforeOption = Annotated[str | None, typer.Option(metavar="TASK_ID", help="Go on after this one, the last of a page.")]
+LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="The largest number of tasks to print.")]
+BeforeOption = Annotated[
+    str | None, typer.Option(metavar="TASK_ID", help="Continue after this task, the last one of the page before.")
+]

@@ -1,11 +1,12 @@
-"""How things look: JSON for programs; colors, words and relative times for people."""
+"""Output of the commands: JSON for programs; tables, colors and relative times for people."""
 
 import json
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import pydantic_core
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -26,12 +27,17 @@ _STYLES = {
     "lost": "red",
     "released": "blue",
 }
-_PIPE_WIDTH = 200  # nobody wants lines folded at 80 in a file
+_PIPE_WIDTH = 200  # in a file or a pipe, tables must not be folded at 80 columns
 
 
-def console(*, stderr: bool = False) -> Console:
-    plain = Console(stderr=stderr, highlight=False)
-    return plain if plain.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
+def open_console(*, stderr: bool = False) -> Console:
+    opened = Console(stderr=stderr, highlight=False)
+    return opened if opened.is_terminal else Console(stderr=stderr, highlight=False, width=_PIPE_WIDTH)
+
+
+def start_table() -> Table:
+    """An empty table in the style that all commands share."""
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 def print_json(value: Any) -> None:
@@ -39,46 +45,65 @@ def print_json(value: Any) -> None:
 
 
 def print_json_line(value: Any) -> None:
-    """One line of a stream; whoever reads it wants it now."""
+    """Prints one document of a stream, and flushes, so that a reader gets it at once."""
     print(json.dumps(value), flush=True)
 
 
-def task_json(task: Task) -> dict[str, Any]:
+def dump_task(task: Task) -> dict[str, Any]:
     return task.model_dump(mode="json")
 
 
-def print_page(
+def print_task_page(
     found: list[Task],
     limit: int,
-    table: Callable[[list[Task]], Table],
+    tabulate: Callable[[list[Task]], Table],
     *,
     command: str,
-    none: str,
+    if_empty: str,
     as_json: bool,
 ) -> None:
-    """Newest first. One more than asked for was looked up, to see whether there are more."""
+    """Prints at most `limit` tasks. `found` has one more if there is another page."""
     tasks, more = found[:limit], len(found) > limit
+    cursor = tasks[-1].task_id if more else None
     if as_json:
-        cursor = tasks[-1].task_id if more else None
-        print_json({"items": [task_json(task) for task in tasks], "next_cursor": cursor})
+        print_json({"items": [dump_task(task) for task in tasks], "next_cursor": cursor})
     elif not tasks:
-        print(none)
+        print(if_empty)
     else:
-        console().print(table(tasks))
+        open_console().print(tabulate(tasks))
         if more:
-            print(f"There are more: callboard {command} --before {tasks[-1].task_id} (with the same filters)")
+            print(f"There are more: callboard {command} --before {cursor} (with the same filters)")
 
 
-def is_terminal() -> bool:
-    return sys.stdout.isatty()
+def print_rows(
+    rows: list[dict[str, Any]], tabulate: Callable[[list[dict[str, Any]]], Table], *, if_empty: str, as_json: bool
+) -> None:
+    """Prints a list that has no pages."""
+    if as_json:
+        print_json({"items": pydantic_core.to_jsonable_python(rows), "next_cursor": None})
+    elif not rows:
+        print(if_empty)
+    else:
+        open_console().print(tabulate(rows))
 
 
-def status_text(status: str) -> Text:
+def print_new_status(task: Task, *, as_json: bool) -> None:
+    """Prints the result of a command that changes a task."""
+    if as_json:
+        print_json(dump_task(task))
+    elif task.status == "running":
+        follow = f"`callboard watch {task.task_id}` follows it."
+        print(f"{task.task_id} is running; its worker has been asked to stop. {follow}")
+    else:
+        print(f"{task.task_id} is {task.status}.")
+
+
+def format_status(status: str) -> Text:
     return Text(status, style=_STYLES.get(status, ""))
 
 
-def plain(text: object, limit: int | None = None) -> str:
-    """Text from a task, made harmless for a terminal: one line, no control characters, not too long."""
+def sanitize(text: object, limit: int | None = None) -> str:
+    """Makes text from a task safe for a terminal: one line, no control characters, at most `limit` characters."""
     line = "".join(
         character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
         for character in " ".join(str(text).split())
@@ -86,20 +111,20 @@ def plain(text: object, limit: int | None = None) -> str:
     return line if limit is None or len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def plain_json(value: Any, limit: int | None = None) -> str:
-    return plain(json.dumps(value, ensure_ascii=False), limit)
+def sanitize_json(value: Any, limit: int | None = None) -> str:
+    return sanitize(json.dumps(value, ensure_ascii=False), limit)
 
 
-def relative(moment: datetime | None, now: datetime | None = None) -> str:
+def format_relative(moment: datetime | None) -> str:
     if moment is None:
         return "-"
-    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
+    seconds = (datetime.now(UTC) - moment).total_seconds()
     if abs(seconds) < 1:
         return "now"
-    return f"{duration(seconds)} ago" if seconds > 0 else f"in {duration(-seconds)}"
+    return f"{format_duration(seconds)} ago" if seconds > 0 else f"in {format_duration(-seconds)}"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     if seconds < 10:
         return f"{seconds:.1f} s"
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
@@ -108,10 +133,14 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def error_line(error: dict[str, Any] | None, limit: int | None = None) -> str:
-    return plain(f"{error.get('type')}: {error.get('message')}", limit) if error else ""
+def format_error(error: dict[str, Any] | None) -> str:
+    return sanitize(f"{error.get('type')}: {error.get('message')}") if error else ""
 
 
-def percent_text(progress: dict[str, Any]) -> str:
+def format_percent(progress: dict[str, Any]) -> str:
     percent = progress.get("percent")
     return "" if percent is None else f"{percent:.0f} %"
+
+
+def format_progress(progress: dict[str, Any]) -> str:
+    return f"{format_percent(progress)} {sanitize(progress.get('message') or '')}".strip()

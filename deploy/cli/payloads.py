@@ -1,4 +1,4 @@
-"""A task's payload, as people give it on a command line."""
+"""Reads a task's payload from the command line."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ from state import jsonsafe
 
 
 def read_payload(argument: str | None, assignments: list[str]) -> dict[str, Any]:
-    """JSON, @file or - (stdin), and on top of it what was set by key."""
+    """Reads JSON, @file or - (stdin), then applies the `--set` assignments."""
     payload = {} if argument is None else _parse(argument)
     if not isinstance(payload, dict):
         raise Failure(BAD_INPUT, 'The payload must be a JSON object, such as {"prompt": "a lighthouse"}.')
@@ -41,7 +41,7 @@ def _read(name: str) -> bytes:
 def _assign(payload: dict[str, Any], assignment: str) -> None:
     key, equals, text = assignment.partition("=")
     if not equals or not all(key.split(".")):
-        raise Failure(BAD_INPUT, f"--set {assignment}: give it as key=value, or key.inner=value.")
+        raise Failure(BAD_INPUT, f"--set {assignment}: expected key=value, or key.inner=value.")
     *outer, last = key.split(".")
     place = payload
     for name in outer:
@@ -49,11 +49,11 @@ def _assign(payload: dict[str, Any], assignment: str) -> None:
         if not isinstance(inner, dict):
             raise Failure(BAD_INPUT, f"--set {assignment}: {name} is not an object in this payload.")
         place = inner
-    place[last] = _value(text)
+    place[last] = _parse_value(text)
 
 
-def _value(text: str) -> Any:
-    """What is JSON is taken as such, @file as the text in the file, anything else as text."""
+def _parse_value(text: str) -> Any:
+    """Returns the value of JSON, the contents of @file, or else the text itself."""
     if text.startswith("@"):
         try:
             return _read(text[1:]).decode()

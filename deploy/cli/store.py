@@ -1,4 +1,4 @@
-"""The state store, opened for one command. What can go wrong with it becomes one line and an exit code."""
+"""Opens the state store for one command, and turns its errors into a message and an exit code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _REMEDY = "Is it running? `make up` starts everything; CALLBOARD_DATABASE_URL sa
 
 @contextmanager
 def open_store(*, current_schema: bool = True) -> Iterator[None]:
-    """Within it, verbs of `state` can be used. `current_schema` False: for the command that makes it current."""
+    """The verbs of `state` work inside this context. Commands that migrate the schema set `current_schema` to False."""
     import psycopg
 
     from state import errors
@@ -33,10 +33,29 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
     except errors.NotReady as reason:
         raise Failure(NO_DATABASE, str(reason)) from reason
     except psycopg.OperationalError as lost:
-        raise Failure(NO_DATABASE, f"The database cannot be reached: {_one_line(lost)}. {_REMEDY}") from lost
+        raise Failure(NO_DATABASE, f"The database cannot be reached: {_join_lines(lost)}. {_REMEDY}") from lost
     finally:
-        flush_notifications()  # while there are connections: hints sent later would open the database again
+        flush_notifications()  # before the pool closes: a later notification would open the database again
         close_database()
+
+
+def load_actors() -> None:
+    """Imports the modules of CALLBOARD_ACTORS. Commands that need payload models or queue names call it."""
+    from state.tasks import catalog
+
+    try:
+        catalog.load_actors()
+    except ImportError as missing:
+        raise Failure(BAD_INPUT, f"CALLBOARD_ACTORS names a module that cannot be imported: {missing}.") from missing
+
+
+def read_settings() -> "Settings":
+    from state.settings import SettingsError, get_settings
+
+    try:
+        return get_settings()
+    except SettingsError as wrong:
+        raise Failure(BAD_INPUT, str(wrong)) from None
 
 
 def _open(current_schema: bool) -> None:
@@ -57,26 +76,17 @@ def _open(current_schema: bool) -> None:
     try:
         get_database().connect("command", direct=not current_schema).close()
     except psycopg.ProgrammingError as wrong:
-        raise Failure(BAD_INPUT, f"CALLBOARD_DATABASE_URL is not a Postgres address: {_one_line(wrong)}") from wrong
+        raise Failure(BAD_INPUT, f"CALLBOARD_DATABASE_URL is not a Postgres address: {_join_lines(wrong)}") from wrong
     if current_schema:
         require_current_schema()
 
 
-def read_settings() -> "Settings":
-    from state.settings import SettingsError, get_settings
-
-    try:
-        return get_settings()
-    except SettingsError as wrong:
-        raise Failure(BAD_INPUT, str(wrong)) from None
-
-
 def _configure_logs(level: str) -> None:
-    """Commands say in words what they did; the log of it is for whoever asks."""
+    """Commands print their results; their log is shown only at level debug."""
     from state import logs
 
     logs.configure_logs("debug" if level == "debug" else "critical")
 
 
-def _one_line(error: Exception) -> str:
+def _join_lines(error: Exception) -> str:
     return " ".join(str(error).split()).rstrip(".")

@@ -1,4 +1,4 @@
-"""A running `callboard up`, seen from outside."""
+"""A running `callboard up`, observed from outside."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ from tests.support.eventually import eventually
 
 
 class Board:
-    """All that a fresh machine has: a data directory, and any free port."""
+    """Starts `callboard up` with an empty data directory on any free port."""
 
     def __init__(self, folder: Path, **settings: object) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,8 @@ class Board:
 
     @property
     def announcement(self) -> dict[str, Any]:
-        return json.loads(self._out.read_text())
+        announced: dict[str, Any] = json.loads(self._out.read_text())
+        return announced
 
     @property
     def problems(self) -> str:
@@ -70,29 +71,28 @@ class Board:
             connection.close()
 
     def child(self, module: str) -> psutil.Process:
-        """What `up` has started with `python -m module`."""
+        """Returns the service that `up` has started with `python -m module`."""
         for process in psutil.Process(self.process.pid).children():
             if module in process.cmdline():
                 return process
         raise AssertionError(f"{module} does not run")
 
     def workers(self) -> set[int]:
-        """Worker processes below Dramatiq's master that have said that they are ready."""
+        """Returns the pids of the live worker processes that have logged that they are ready."""
         log = (self.data_dir / "logs" / "workers.log").read_text()
-        said = [json.loads(line) for line in log.splitlines() if '"worker ready"' in line]
-        return {
-            int(line["worker"].split(":")[1]) for line in said if psutil.pid_exists(int(line["worker"].split(":")[1]))
-        }
+        ready = [json.loads(line) for line in log.splitlines() if '"worker ready"' in line]
+        pids = {int(entry["worker"].split(":")[1]) for entry in ready}
+        return {pid for pid in pids if psutil.pid_exists(pid)}
 
     def postmaster(self) -> int | None:
         try:
             lines = (self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()
-        except FileNotFoundError:  # a new Postgres takes the old one's file away, at any moment
+        except FileNotFoundError:  # a new Postgres may remove the file of the old one at any moment
             return None
-        return int(lines[0]) if lines else None  # while Postgres starts, the file is there before its contents
+        return int(lines[0]) if lines else None  # while Postgres starts, the file is empty for a moment
 
     def processes(self) -> list[psutil.Process]:
-        """Everything that has our data directory in its environment or on its command line, dead parents or not."""
+        """Returns all processes with our data directory in their environment or command line, orphans included."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -104,11 +104,11 @@ class Board:
         return found
 
     def interrupt(self, number: int = signal.SIGINT) -> None:
-        """As a terminal does it: to the whole group in the foreground."""
+        """Sends a signal to the whole process group, as a terminal does for Ctrl-C."""
         os.killpg(self.process.pid, number)
 
     def lose_power(self) -> None:
-        """Everything is killed, and nothing sees the others die."""
+        """Kills all processes. They are stopped first, so that none can react to the end of another."""
         killed = self.processes()
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for process in killed:
@@ -117,7 +117,7 @@ class Board:
         eventually(lambda: not self.processes(), what="all are gone")
 
     def destroy(self) -> None:
-        """Whatever the test has left."""
+        """Kills all processes that the test has left."""
         for process in self.processes():
             process.kill()
         self.process.wait(10)

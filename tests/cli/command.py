@@ -1,4 +1,4 @@
-"""The `callboard` command as people run it: a process of its own."""
+"""Runs the `callboard` command as users do: as a process of its own."""
 
 import json
 import os
@@ -13,7 +13,7 @@ CALLBOARD = str(Path(sys.executable).with_name("callboard"))
 
 
 def environment(**changes: object) -> dict[str, str]:
-    """None takes a variable away."""
+    """Returns the environment of a command with these variables changed; None removes a variable."""
     kept = {**os.environ, "CALLBOARD_ACTORS": TEST_ACTORS}
     kept.update({name: str(value) for name, value in changes.items()})
     return {name: value for name, value in kept.items() if changes.get(name, "") is not None}
@@ -37,12 +37,17 @@ def succeed(*arguments: str, **options: Any) -> str:
 
 
 def answer(*arguments: str, **options: Any) -> Any:
-    """What it prints with --json: one document and nothing else."""
+    """Returns the one JSON document that the command prints with --json."""
     return json.loads(succeed(*arguments, "--json", **options))
 
 
+def submit(*arguments: str) -> str:
+    """Returns the id of the new task."""
+    return succeed("submit", *arguments).strip()
+
+
 def refusal(exit_code: int, *arguments: str, **options: Any) -> str:
-    """The one line with which it ends."""
+    """Returns the one-line message of a command that fails."""
     done = callboard(*arguments, **options)
     assert done.returncode == exit_code, done
     assert done.stdout == ""

@@ -1,29 +1,29 @@
-"""Each command's usual way, with a database and no worker."""
+"""The usual result of each command, with a database and without a worker."""
 
 import json
 from datetime import datetime
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from deploy.cli.commands.list import StatusName
 from state import get_task, list_tasks
-from tests.cli.command import answer, callboard, succeed
+from state.transitions import STATUSES
+from tests.cli.command import answer, callboard, submit, succeed
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.usefixtures("database_url")
 
 
-def submit(*arguments: str) -> str:
-    return succeed("submit", *arguments).strip()
-
-
-def test_submit_stores_the_task_and_prints_its_id():
+def test_submit_stores_the_task_and_prints_its_id() -> None:
     task_id = submit("note", '{"text": "hello"}', "--set", "value=[1, 2]")
     task = get_task(task_id)
     assert (task.actor, task.status, task.queue) == ("note", "queued", "test")
     assert task.payload == {"file": None, "text": "hello", "seconds": 0, "value": [1, 2]}
 
 
-def test_submit_passes_its_options_on(tmp_path: Path):
+def test_submit_passes_its_options_on(tmp_path: Path) -> None:
     file = tmp_path / "payload.json"
     file.write_text('{"text": "from a file"}')
     task = answer(
@@ -37,12 +37,12 @@ def test_submit_passes_its_options_on(tmp_path: Path):
     assert waits.total_seconds() == pytest.approx(3600)
 
 
-def test_submit_reads_stdin():
+def test_submit_reads_stdin() -> None:
     task = answer("submit", "note", "-", stdin='{"text": "from stdin"}')
     assert task["payload"]["text"] == "from stdin"
 
 
-def test_list_filters_and_pages():
+def test_list_filters_and_pages() -> None:
     ids = [submit("noop", "--tenant", "acme") for _ in range(3)]
     other = submit("note")
     first = answer("list", "--tenant", "acme", "--limit", "2")
@@ -54,37 +54,41 @@ def test_list_filters_and_pages():
     assert answer("list", "--status", "dead") == {"items": [], "next_cursor": None}
 
 
-def test_list_for_people():
+def test_list_knows_every_status() -> None:
+    assert get_args(StatusName) == STATUSES
+
+
+def test_list_as_a_table() -> None:
     assert "No tasks" in succeed("list")
     task_id = submit("noop")
     submit("noop")
     table = succeed("list")
     assert task_id in table
     assert "queued" in table
-    assert "ago" in table
+    eventually(lambda: "ago" in succeed("list"), what="the tasks are older than a second")
     assert f"--before {list_tasks()[0].task_id}" in succeed("list", "--limit", "1")
 
 
-def test_show():
+def test_show() -> None:
     task_id = submit("note", "--set", "text=[red]not markup[/] \x1b[31mnor color")
     shown = answer("show", task_id)
     assert shown["task_id"] == task_id
     assert shown["attempts"] == []
-    for_people = succeed("show", task_id)
-    assert "queued" in for_people
-    assert "submitted, queued" in for_people
-    assert "[red]not markup[/]" in for_people
-    assert "\x1b" not in for_people
+    text = succeed("show", task_id)
+    assert "queued" in text
+    assert "submitted, queued" in text
+    assert "[red]not markup[/]" in text
+    assert "\x1b" not in text
 
 
-def test_cancel():
+def test_cancel() -> None:
     task_id = submit("noop")
     assert "is canceled" in succeed("cancel", task_id)
     assert get_task(task_id).status == "canceled"
     assert answer("cancel", submit("noop"))["status"] == "canceled"
 
 
-def test_watching_what_has_ended_tells_at_once():
+def test_watching_a_finished_task_ends_at_once() -> None:
     task_id = submit("noop")
     succeed("cancel", task_id)
     watched = callboard("watch", task_id, "--json")
@@ -93,7 +97,7 @@ def test_watching_what_has_ended_tells_at_once():
 
 
 @pytest.mark.parametrize("command", ["up", "migrate", "submit", "list", "show", "watch", "cancel"])
-def test_help_has_examples_and_exit_codes(command: str):
+def test_help_has_examples_and_exit_codes(command: str) -> None:
     text = succeed(command, "--help")
     assert "Examples:" in text
     assert f"callboard {command}" in text.split("Examples:")[1]

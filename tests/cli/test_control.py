@@ -1,4 +1,6 @@
-"""Pause, resume, retry, and dead letters, from the command line."""
+"""`callboard pause`, `resume`, `retry`, `dlq`, `redrive` and `dismiss`."""
+
+from typing import Any, Protocol
 
 import psycopg
 import pytest
@@ -8,17 +10,19 @@ import state
 from state import get_events, get_task
 from state.tasks import catalog
 from state.tasks.catalog import STANDARD_POLICY, ActorSpec
-from tests.cli.command import answer, callboard, succeed
+from tests.cli.command import answer, callboard, submit, succeed
 
 pytestmark = pytest.mark.usefixtures("database_url")
 
 
-def submit(*arguments: str) -> str:
-    return succeed("submit", *arguments).strip()
+class Kill(Protocol):
+    def __call__(self, task_id: str, error_type: str = "Boom", seconds: float = 0) -> str: ...
 
 
 @pytest.fixture
-def kill(connection: psycopg.Connection):
+def kill(connection: psycopg.Connection[dict[str, Any]]) -> Kill:
+    """Makes a task dead, `seconds` ago, and returns its id."""
+
     def kill(task_id: str, error_type: str = "Boom", seconds: float = 0) -> str:
         connection.execute(
             "UPDATE callboard.tasks SET status = 'dead', attempt = 1, "
@@ -31,14 +35,14 @@ def kill(connection: psycopg.Connection):
     return kill
 
 
-def test_pause_and_resume():
+def test_pause_and_resume() -> None:
     task_id = submit("noop")
     assert succeed("pause", task_id) == f"{task_id} is paused.\n"
     assert answer("resume", task_id)["status"] == "queued"
     assert callboard("resume", task_id).returncode == 4
 
 
-def test_retry_with_another_field(kill):
+def test_retry_with_another_field(kill: Kill) -> None:
     task_id = kill(submit("note", '{"text": "old", "seconds": 1}'))
     assert callboard("retry", task_id, "--set", "seconds=soon").returncode == 2
     task = answer("retry", task_id, "--set", "text=new")
@@ -49,7 +53,7 @@ def test_retry_with_another_field(kill):
     assert callboard("retry", task_id).returncode == 4
 
 
-def test_dead_letters(kill):
+def test_dead_letters(kill: Kill) -> None:
     assert succeed("dlq") == "No dead letters.\n"
     old, other, new = kill(submit("noop"), seconds=7200), kill(submit("note"), "Bang"), kill(submit("noop"))
     assert [task["task_id"] for task in answer("dlq", "--limit", "2")["items"]] == [new, other]
@@ -60,7 +64,7 @@ def test_dead_letters(kill):
     assert callboard("dlq", "--older-than", "soon").returncode == 2
 
 
-def test_redrive(kill):
+def test_redrive(kill: Kill) -> None:
     old, new = kill(submit("noop"), seconds=7200), kill(submit("noop"))
     refused = callboard("redrive")
     assert refused.returncode == 2
@@ -78,7 +82,7 @@ class NoFields(BaseModel):
     pass
 
 
-def test_a_dead_letter_whose_dedup_key_is_held_is_skipped(kill, monkeypatch):
+def test_a_dead_letter_whose_dedup_key_is_held_is_skipped(kill: Kill, monkeypatch: pytest.MonkeyPatch) -> None:
     noop = ActorSpec("noop", "test", NoFields, 3, lambda: None, 60, STANDARD_POLICY, "")
     monkeypatch.setattr(catalog, "_actors", {"noop": noop})
     task_id = kill(state.submit("noop", {}, dedup_key="k").task_id)
@@ -91,7 +95,7 @@ def test_a_dead_letter_whose_dedup_key_is_held_is_skipped(kill, monkeypatch):
     assert "1 would be skipped" in succeed("redrive", "--all", "--dry-run")
 
 
-def test_dismiss(kill):
+def test_dismiss(kill: Kill) -> None:
     one, two, three = (kill(submit("noop")) for _ in range(3))
     assert succeed("dismiss", one) == f"{one} is canceled.\n"
     assert callboard("dismiss", one).returncode == 4

@@ -1,4 +1,4 @@
-"""`CALLBOARD_DEMO_PROVIDERS=1 callboard up`: the remote providers without a key."""
+"""`CALLBOARD_DEMO_PROVIDERS=1 callboard up`: remote providers without a key."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def board(tmp_path: Path) -> Iterator[Board]:
         running.destroy()
 
 
-def test_a_generation_by_the_played_leonardo(board: Board) -> None:
+def test_the_demo_leonardo_generates_an_image(board: Board) -> None:
     with httpx2.Client(base_url=board.announcement["url"] + "/api/v1", timeout=30) as client:
         available = {each["name"]: each["available"] for each in client.get("/providers").json()["items"]}
         assert available["leonardo"]

@@ -1,15 +1,15 @@
-"""What `callboard up` shows of its children's logs."""
+"""`callboard up` prints the warnings and errors of its services' logs."""
 
 from pathlib import Path
 
 import pytest
 
-from deploy.cli.logtail import LogTail, rotated
+from deploy.cli.up.logtail import LogTail, rotate
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    return rotated(tmp_path / "logs" / "workers.log")
+    return rotate(tmp_path / "logs" / "workers.log")
 
 
 def write(log: Path, *lines: str) -> None:
@@ -17,7 +17,7 @@ def write(log: Path, *lines: str) -> None:
         out.writelines(f"{line}\n" for line in lines)
 
 
-def test_shows_warnings_and_errors_of_all_dialects(log: Path):
+def test_shows_warnings_and_errors_of_all_formats(log: Path) -> None:
     tail = LogTail(log)
     write(
         log,
@@ -30,16 +30,16 @@ def test_shows_warnings_and_errors_of_all_dialects(log: Path):
         "ERROR:    Exception in ASGI application",
         "what an actor prints",
     )
-    assert tail.news() == [
+    assert tail.read_new() == [
         ("warning", "attempt failed: task_id tq_1"),
         ("error", "pulse: unexpected error: ValueError: no"),
         ("critical", "Worker exited unexpectedly"),
         ("error", "Exception in ASGI application"),
     ]
-    assert tail.news() == []
+    assert tail.read_new() == []
 
 
-def test_of_a_traceback_the_line_that_names_the_error(log: Path):
+def test_a_traceback_is_shown_as_its_last_line(log: Path) -> None:
     tail = LogTail(log)
     write(
         log,
@@ -50,35 +50,35 @@ def test_of_a_traceback_the_line_that_names_the_error(log: Path):
         "ModuleNotFoundError: No module named 'nothing'",
         "more of the same",
     )
-    assert tail.news() == [("error", "ModuleNotFoundError: No module named 'nothing'")]
+    assert tail.read_new() == [("error", "ModuleNotFoundError: No module named 'nothing'")]
 
 
-def test_a_storm_of_one_kind_is_shown_once(log: Path):
+def test_similar_messages_are_shown_once(log: Path) -> None:
     tail = LogTail(log)
     write(log, *(f'{{"event": "lease lost", "task_id": "tq_{n:032x}", "level": "warning"}}' for n in range(100)))
-    assert len(tail.news()) == 1
+    assert len(tail.read_new()) == 1
 
 
-def test_waits_for_the_end_of_a_line(log: Path):
+def test_waits_for_the_end_of_a_line(log: Path) -> None:
     tail = LogTail(log)
     log.write_text("ERROR:    half")
-    assert tail.news() == []
+    assert tail.read_new() == []
     write(log, " and half")
-    assert tail.news() == [("error", "half and half")]
+    assert tail.read_new() == [("error", "half and half")]
 
 
-def test_a_log_that_was_emptied_or_removed(log: Path):
+def test_a_log_that_was_emptied_or_removed(log: Path) -> None:
     tail = LogTail(log)
     write(log, "ERROR:    a first and rather long line")
-    assert len(tail.news()) == 1
+    assert len(tail.read_new()) == 1
     log.write_text("ERROR:    new\n")
-    assert tail.news() == [("error", "new")]
+    assert tail.read_new() == [("error", "new")]
     log.unlink()
-    assert tail.news() == []
+    assert tail.read_new() == []
 
 
-def test_rotation_keeps_the_run_before(log: Path):
+def test_rotation_keeps_the_run_before(log: Path) -> None:
     write(log, "old")
-    rotated(log)
+    rotate(log)
     assert log.read_text() == ""
     assert log.with_name("workers.log.1").read_text() == "old\n"

@@ -1,4 +1,6 @@
-"""`callboard migrate`, as people run it."""
+"""`callboard migrate` as a command."""
+
+from typing import Any
 
 import psycopg
 
@@ -6,7 +8,7 @@ from state.schema.version import VERSION
 from tests.cli.command import answer, refusal, succeed
 
 
-def test_the_sql_is_printed_and_not_run(connection: psycopg.Connection) -> None:
+def test_the_sql_is_printed_and_not_run(connection: psycopg.Connection[dict[str, Any]]) -> None:
     assert succeed("migrate", "--sql") == "-- Nothing to do.\n"
     connection.execute("DROP VIEW admin.gates")
     printed = succeed("migrate", "--sql")
@@ -17,7 +19,7 @@ def test_the_sql_is_printed_and_not_run(connection: psycopg.Connection) -> None:
     assert "Applied: views/gates." in succeed("migrate")
 
 
-def test_an_older_release_says_that_it_changes_nothing(connection: psycopg.Connection) -> None:
+def test_an_older_release_says_that_it_changes_nothing(connection: psycopg.Connection[dict[str, Any]]) -> None:
     connection.execute("UPDATE callboard.schema_version SET version = version + 1, supports = version")
     connection.execute("DROP VIEW admin.gates")
     said = succeed("migrate")

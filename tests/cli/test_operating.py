@@ -1,4 +1,4 @@
-"""What operators type: gates, queues, workers."""
+"""The commands of operators: gates, queues, workers."""
 
 from datetime import UTC, datetime
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("database_url")
 KEY = "provider:leonardo"
 
 
-def test_gates():
+def test_gates() -> None:
     assert "No gates" in succeed("gates")
     assert answer("gates") == {"items": [], "next_cursor": None}
     declare([Gate(KEY, 3, breaker=True), Gate("tenant:a/b")])
@@ -24,7 +24,7 @@ def test_gates():
     assert "closed" in table
 
 
-def test_gates_set():
+def test_gates_set() -> None:
     declare([Gate(KEY, 3)])
     changed = answer("gates", "set", KEY, "--max-concurrent", "5", "--rate", "10/60")
     assert (changed["max_concurrent"], changed["rate_count"], changed["rate_seconds"]) == (5, 10, 60)
@@ -41,7 +41,7 @@ def test_gates_set():
     assert (opened["closed_until"], opened["max_concurrent"]) == (None, None)
 
 
-def test_gates_set_refuses():
+def test_gates_set_refuses() -> None:
     declare([Gate(KEY, 3)])
     before = get_gate(KEY)
     for arguments, complaint in (
@@ -59,7 +59,7 @@ def test_gates_set_refuses():
     assert get_gate(KEY) == before
 
 
-def test_queues():
+def test_queues() -> None:
     succeed("submit", "noop")
     status = answer("queues")
     assert status == answer("queues", "status")
@@ -73,7 +73,7 @@ def test_queues():
     assert "test" in refusal(3, "queues", "pause", "nobody")
 
 
-def test_workers():
+def test_workers() -> None:
     assert "No workers" in succeed("workers")
     register(worker := Identity.of_this_process(), ["media", "test"], 8)
     [row] = answer("workers")["items"]
@@ -86,7 +86,7 @@ def test_workers():
 @pytest.mark.parametrize(
     "command", ["gates", "gates set", "queues", "queues status", "queues pause", "queues resume", "workers"]
 )
-def test_help_has_examples_and_exit_codes(command: str):
+def test_help_has_examples_and_exit_codes(command: str) -> None:
     text = succeed(*command.split(), "--help")
     assert f"callboard {command}" in text.split("Examples:")[1]
     assert "--json" in text

@@ -1,4 +1,4 @@
-"""Payloads as people type them."""
+"""Reading payloads from the command line."""
 
 import io
 import sys
@@ -11,7 +11,7 @@ from deploy.cli.exits import BAD_INPUT, Failure
 from deploy.cli.payloads import read_payload
 
 
-def test_json_file_and_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_json_file_and_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "payload.json"
     file.write_text('{"prompt": "file"}')
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b'{"prompt": "stdin"}')))
@@ -21,7 +21,7 @@ def test_json_file_and_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert read_payload(None, []) == {}
 
 
-def test_fields_are_set_over_the_payload(tmp_path: Path):
+def test_fields_are_set_over_the_payload(tmp_path: Path) -> None:
     file = tmp_path / "article.txt"
     file.write_text("Two lines.\nOf text.")
     payload = read_payload(
@@ -54,7 +54,7 @@ def test_fields_are_set_over_the_payload(tmp_path: Path):
         (None, ["a=@/does/not/exist.txt"], "No such file"),
     ],
 )
-def test_what_is_wrong_is_said(argument: str | None, assignments: list[str], complaint: str):
+def test_bad_payloads_are_refused(argument: str | None, assignments: list[str], complaint: str) -> None:
     with pytest.raises(Failure, match=complaint) as refused:
         read_payload(argument, assignments)
     assert refused.value.exit_code == BAD_INPUT

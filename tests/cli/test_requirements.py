@@ -1,4 +1,4 @@
-"""What a clean machine installs is pinned, and comes from wherever its pip is told to look."""
+"""The requirements of a clean machine are pinned, and name no package index."""
 
 import re
 import tomllib
@@ -7,11 +7,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def normal(name: str) -> str:
+def normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_everything_that_is_needed_is_pinned_without_a_host():
+def test_all_dependencies_are_pinned_without_an_index() -> None:
     lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
     assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line) for line in lines)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -20,5 +20,5 @@ def test_everything_that_is_needed_is_pinned_without_a_host():
         *project["project"]["optional-dependencies"]["dev"],
         *project["build-system"]["requires"],
     ]
-    names = {normal(re.split(r"[^A-Za-z0-9._-]", need)[0]) for need in needed}
-    assert names <= {normal(line.split("==")[0]) for line in lines}
+    names = {normalize(re.split(r"[^A-Za-z0-9._-]", need)[0]) for need in needed}
+    assert names <= {normalize(line.split("==")[0]) for line in lines}

@@ -1,4 +1,4 @@
-"""Where the HTTP server will answer."""
+"""The address of the HTTP server."""
 
 import http.client
 import socket
@@ -6,8 +6,8 @@ import socket
 from deploy.cli.exits import COMMAND_FAILED, Failure
 
 
-def free_port(host: str, port: int) -> int:
-    """The port, or any free one for 0. Found out before anything is started."""
+def find_free_port(host: str, port: int) -> int:
+    """Returns the port, or any free port for 0. Raises Failure if it is taken, before anything has been started."""
     try:
         for family, kind, protocol, _, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             with socket.socket(family, kind, protocol) as trial:
@@ -17,17 +17,17 @@ def free_port(host: str, port: int) -> int:
     except OSError as taken:
         raise Failure(
             COMMAND_FAILED,
-            f"Cannot listen on {host}:{port}: {taken.strerror}. Does `callboard up` run already? "
-            f"Another port: CALLBOARD_PORT={port + 1} callboard up",
+            f"Cannot listen on {host}:{port}: {taken.strerror}. Is `callboard up` running already? "
+            f"To use another port: CALLBOARD_PORT={port + 1} callboard up",
         ) from taken
     return port
 
 
-def url_of(host: str, port: int) -> str:
+def format_url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def answers(host: str, port: int, path: str) -> bool:
+def responds_ok(host: str, port: int, path: str) -> bool:
     connection = http.client.HTTPConnection(host, port, timeout=2)
     try:
         connection.request("GET", path)

@@ -1,22 +1,24 @@
-"""A program that `callboard up` keeps running: started again when it dies, ended with all that it started."""
+"""A program that `callboard up` keeps running: restarted when it dies, and ended together with its children."""
 
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-_TETHER = Path(__file__).with_name("tether.py")
-_ROOT = Path(__file__).parents[2]
-_STEADY = 60.0  # who ran so long did not die of its start
-_LONGEST_WAIT = 30.0
+from deploy.cli.up.die_with_parent import build_command
+
+ROOT = Path(__file__).parents[3]
+"""The folder that holds `actors/`, `http/` and `tests/`: the working directory of all services."""
+
+_STEADY_SECONDS = 60.0  # a service that ran for so long did not fail at its start
+_MAX_DELAY = 30.0  # seconds until a service that keeps dying is started again
 
 
 class Service:
-    """Start it from the main thread: the kernel takes the end of the starting thread for the parent's end."""
+    """Must be started from the main thread: see `build_command`."""
 
     def __init__(self, name: str, arguments: Sequence[str], environment: dict[str, str], log: Path) -> None:
         self.name = name
@@ -29,16 +31,17 @@ class Service:
         self._next_start = 0.0
 
     def start(self) -> None:
-        # Straight into the file: when this process is killed, a pipe to it would break under its children.
+        # The children write to the file directly: a pipe to this process would break if this process were killed.
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-S", str(_TETHER), str(os.getpid()), *self._arguments],
-                cwd=_ROOT,
+                build_command(self._arguments),
+                cwd=ROOT,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # A group of its own: Ctrl-C is for us, and Dramatiq takes a second signal for "kill".
+                # A group of its own, so that Ctrl-C reaches only this process: Dramatiq takes a second signal for
+                # "kill".
                 process_group=0,
             )
         self._started = time.monotonic()
@@ -47,8 +50,8 @@ class Service:
     def pid(self) -> int | None:
         return None if self._process is None else self._process.pid
 
-    def tend(self) -> str | None:
-        """Starts the program again when it has died; says so when there is something to say."""
+    def restart_if_ended(self) -> str | None:
+        """Restarts the program if it has died, later each time. Returns a message if it has just died."""
         if self._process is None:
             if time.monotonic() >= self._next_start:
                 self.start()
@@ -58,21 +61,21 @@ class Service:
             return None
         self.kill()
         self._process = None
-        steady = time.monotonic() - self._started >= _STEADY
+        steady = time.monotonic() - self._started >= _STEADY_SECONDS
         self.early_deaths = 1 if steady else self.early_deaths + 1
-        wait = min(2.0 ** (self.early_deaths - 2), _LONGEST_WAIT) if self.early_deaths > 1 else 0
-        self._next_start = time.monotonic() + wait
+        delay = min(2.0 ** (self.early_deaths - 2), _MAX_DELAY) if self.early_deaths > 1 else 0
+        self._next_start = time.monotonic() + delay
         how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-        return f"ended ({how}); starting it again {f'in {wait:.0f} s' if wait else 'now'}"
+        return f"ended ({how}); restarting {f'in {delay:.0f} s' if delay else 'now'}"
 
     def terminate(self) -> None:
-        """To the leader alone: it tells its own."""
+        """Sends SIGTERM to the program only: it ends its own children."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
 
     @property
-    def over(self) -> bool:
-        """True when neither the program nor anything in its group is left."""
+    def ended(self) -> bool:
+        """True when neither the program nor any process of its group is left."""
         if self._process is None:
             return True
         if self._process.poll() is None:
@@ -84,8 +87,8 @@ class Service:
         return False
 
     def kill(self) -> None:
-        """Whatever is left of it. Workers whose master is dead cannot log or be told to stop: better that the others
-        see at once that they are gone."""
+        """Kills the whole group. Workers whose master is dead can neither log nor be told to stop; if they are killed,
+        the other workers take over their tasks at once."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -1,10 +1,10 @@
-"""`callboard gates`: what keeps tasks from starting, and changing it while everything runs."""
+"""`callboard gates`: shows the gates, and changes them at run time."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deploy.cli.exits import BAD_INPUT, EXIT_CODES, NOT_FOUND, Failure
+from deploy.cli.exits import BAD_INPUT, EXIT_CODES_HELP, NOT_FOUND, Failure
 from deploy.cli.options import JsonOption
 
 if TYPE_CHECKING:
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 _YEAR = 365 * 86400.0
 _NONE = "none"
 
-group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES)
+group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES_HELP)
 
 
 @group.callback()
 def gates(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List the gates: limits, rates, pauses, breakers, and who stands there.
+    """Show the gates and their waiting tasks; change a gate.
 
     \b
     Examples:
@@ -28,38 +28,36 @@ def gates(context: typer.Context, as_json: JsonOption = False) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from deploy.cli.output import console, print_json
+    from deploy.cli.output import print_rows
     from deploy.cli.store import open_store
     from state.gates.operations import list_gates
 
     with open_store():
         rows = list_gates()
-    if as_json:
-        print_json({"items": [_json(row) for row in rows], "next_cursor": None})
-    elif not rows:
-        typer.echo("No gates.")
-    else:
-        console().print(_table(rows))
+    print_rows(rows, _tabulate, if_empty="No gates.", as_json=as_json)
 
 
-@group.command("set", epilog=EXIT_CODES)
+@group.command("set", epilog=EXIT_CODES_HELP)
 def set_gate(
     key: Annotated[str, typer.Argument(metavar="KEY", help="The gate, such as provider:leonardo or tenant:acme.")],
     max_concurrent: Annotated[
-        str | None, typer.Option(metavar="N", help="So many at once; 0: nobody; none: any number.")
+        str | None, typer.Option(metavar="N", help="Tasks that may run at once; 0: none may start; none: no limit.")
     ] = None,
     rate: Annotated[
-        str | None, typer.Option(metavar="COUNT/SECONDS", help="So many starts in so many seconds; none: no rate.")
+        str | None, typer.Option(metavar="COUNT/SECONDS", help="So many starts in so many seconds; none: no limit.")
     ] = None,
-    paused: Annotated[bool | None, typer.Option("--pause/--resume", help="Let nobody pass, or let them again.")] = None,
+    paused: Annotated[
+        bool | None, typer.Option("--pause/--resume", help="Let no task start, or let them start again.")
+    ] = None,
     close_for: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, max=_YEAR, help="Closed for so long; 0: open it now.")
+        float | None,
+        typer.Option(metavar="SECONDS", min=0, max=_YEAR, help="Close it for so many seconds; 0: open it now."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a gate. What is not named stays as it is.
+    """Change a gate. Options that are not given stay as they are.
 
-    It takes effect with the next start of a task, in all processes; what runs goes on. A deploy does not undo it.
+    The change applies to the next start of a task, in all processes; running tasks go on. A deploy does not undo it.
 
     \b
     Examples:
@@ -69,35 +67,37 @@ def set_gate(
       callboard gates set queue:media --pause
       callboard gates set provider:leonardo --close-for 300 --json
     """
-    from deploy.cli.output import console, print_json
+    import pydantic_core
+
+    from deploy.cli.output import open_console, print_json
     from deploy.cli.store import open_store
     from state.errors import GateNotFound
     from state.gates.operations import put_gate
 
-    changes = _changes(max_concurrent, rate, paused, close_for)
+    changes = _read_changes(max_concurrent, rate, paused, close_for)
     if not changes:
-        raise Failure(BAD_INPUT, "Say what to change: --max-concurrent, --rate, --pause, --resume or --close-for.")
+        raise Failure(BAD_INPUT, "Nothing to change: give --max-concurrent, --rate, --pause, --resume or --close-for.")
     with open_store():
         try:
             row = put_gate(key, **changes)
         except GateNotFound as missing:
             raise Failure(NOT_FOUND, f"{missing} `callboard gates` shows them.") from missing
     if as_json:
-        print_json(_json(row))
+        print_json(pydantic_core.to_jsonable_python(row))
     else:
-        console().print(_table([row]))
+        open_console().print(_tabulate([row]))
 
 
-def _changes(
+def _read_changes(
     max_concurrent: str | None, rate: str | None, paused: bool | None, close_for: float | None
 ) -> dict[str, Any]:
     from datetime import UTC, datetime, timedelta
 
     changes: dict[str, Any] = {}
     if max_concurrent is not None:
-        changes["max_concurrent"] = _whole(max_concurrent)
+        changes["max_concurrent"] = _parse_limit(max_concurrent)
     if rate is not None:
-        changes["rate_count"], changes["rate_seconds"] = _rate(rate)
+        changes["rate_count"], changes["rate_seconds"] = _parse_rate(rate)
     if paused is not None:
         changes["paused"] = paused
     if close_for is not None:
@@ -105,14 +105,14 @@ def _changes(
     return changes
 
 
-def _whole(text: str) -> int | None:
+def _parse_limit(text: str) -> int | None:
     try:
         return None if text == _NONE else int(text)
     except ValueError:
         raise Failure(BAD_INPUT, f"--max-concurrent: {text!r} is neither a whole number nor `none`.") from None
 
 
-def _rate(text: str) -> tuple[int | None, float | None]:
+def _parse_rate(text: str) -> tuple[int | None, float | None]:
     if text == _NONE:
         return None, None
     count, _, seconds = text.partition("/")
@@ -122,21 +122,12 @@ def _rate(text: str) -> tuple[int | None, float | None]:
         raise Failure(BAD_INPUT, f"--rate: {text!r} is not COUNT/SECONDS, such as 10/60, nor `none`.") from None
 
 
-def _json(row: dict[str, Any]) -> dict[str, Any]:
-    import pydantic_core
-
-    document: dict[str, Any] = pydantic_core.to_jsonable_python(row)
-    return document
-
-
-def _table(rows: list[dict[str, Any]]) -> "Table":
-    from rich import box
-    from rich.table import Table
+def _tabulate(rows: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
-    from deploy.cli.output import plain
+    from deploy.cli.output import sanitize, start_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = start_table()
     table.add_column("Gate", overflow="fold")
     for heading in ("Limit", "Running", "Waiting"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -146,30 +137,30 @@ def _table(rows: list[dict[str, Any]]) -> "Table":
     for row in rows:
         rate = "" if row["rate_count"] is None else f"{row['rate_count']}/{row['rate_seconds']:g} s"
         table.add_row(
-            Text(plain(row["key"])),
-            _limit(row),
+            Text(sanitize(row["key"])),
+            _format_limit(row),
             str(row["running"]),
             str(row["waiting"]),
             rate,
             "" if row["breaker_threshold"] is None else row["breaker_state"].replace("_", "-"),
-            Text(_closed(row), style="yellow"),
+            Text(_format_closed(row), style="yellow"),
         )
     return table
 
 
-def _limit(row: dict[str, Any]) -> str:
-    """Marked where it is not what the code says."""
+def _format_limit(row: dict[str, Any]) -> str:
+    """The limit, and the one declared in code if an operator has changed it."""
     limit, declared = row["max_concurrent"], row["declared_concurrent"]
     text = "-" if limit is None else str(limit)
     return text if limit == declared else f"{text} (code: {'-' if declared is None else declared})"
 
 
-def _closed(row: dict[str, Any]) -> str:
+def _format_closed(row: dict[str, Any]) -> str:
     from datetime import UTC, datetime
 
-    from deploy.cli.output import relative
+    from deploy.cli.output import format_relative
 
     if row["paused"]:
         return "paused"
     until = row["closed_until"]
-    return f"opens {relative(until)}" if until is not None and until > datetime.now(UTC) else ""
+    return f"opens {format_relative(until)}" if until is not None and until > datetime.now(UTC) else ""

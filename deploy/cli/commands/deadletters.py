@@ -1,4 +1,4 @@
-"""`callboard dlq`, `redrive`, `dismiss`: what has died, and what becomes of it."""
+"""`callboard dlq`, `redrive`, `dismiss`: lists dead letters, runs them again, or gives them up."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deploy.cli.exits import BAD_INPUT, Failure
-from deploy.cli.options import BeforeOption, JsonOption, LimitOption, TenantOption
+from deploy.cli.options import ActorOption, BeforeOption, JsonOption, LimitOption, TenantOption
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def _seconds(text: str) -> float:
+def _parse_age(text: str) -> float:
     found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]+)?)([smhd]?)", text, re.ASCII)
     if found is None:
-        raise typer.BadParameter("give seconds, or a number with s, m, h or d, such as 90m")
+        raise typer.BadParameter("expected seconds, or a number with s, m, h or d, such as 90m")
     return float(found[1]) * _UNITS[found[2]]
 
 
-ActorOption = Annotated[str | None, typer.Option(help="Only tasks of this actor.")]
 ErrorOption = Annotated[str | None, typer.Option(help="Only tasks that died of this type of error.")]
 AgeOption = Annotated[
-    float | None, typer.Option(parser=_seconds, metavar="AGE", help="Only tasks that died so long ago: 600, 90m, 2d.")
+    float | None,
+    typer.Option(parser=_parse_age, metavar="AGE", help="Only tasks that died at least so long ago: 600, 90m, 2d."),
 ]
-AllOption = Annotated[bool, typer.Option("--all", help="Really all: without a filter this has to be said.")]
-DryOption = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
+AllOption = Annotated[bool, typer.Option("--all", help="All dead letters; required if there is no filter.")]
+DryOption = Annotated[bool, typer.Option("--dry-run", help="Show the effect, and change nothing.")]
 
 
 def dlq(
@@ -43,7 +43,9 @@ def dlq(
     before: BeforeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the dead letters, newest first: tasks that need a person.
+    """List the dead letters, newest first.
+
+    A dead letter is a task with status dead: it needs a person.
 
     \b
     Examples:
@@ -52,14 +54,14 @@ def dlq(
       callboard dlq --json | jq -r '.items[].error.message'
     """
     import state
-    from deploy.cli.output import print_page
+    from deploy.cli.output import print_task_page
     from deploy.cli.store import open_store
 
     with open_store():
         found = state.list_dead_letters(
             actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, before=before, limit=limit + 1
         )
-    print_page(found, limit, _table, command="dlq", none="No dead letters.", as_json=as_json)
+    print_task_page(found, limit, _tabulate, command="dlq", if_empty="No dead letters.", as_json=as_json)
 
 
 def redrive(
@@ -71,7 +73,7 @@ def redrive(
     dry_run: DryOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run all dead letters that fit again.
+    """Run all matching dead letters again.
 
     \b
     Examples:
@@ -81,7 +83,7 @@ def redrive(
     """
     import state
 
-    _in_bulk(
+    _act_on_many(
         lambda: state.redrive(
             actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, all=everything, dry_run=dry_run
         ),
@@ -91,7 +93,9 @@ def redrive(
 
 
 def dismiss(
-    task_id: Annotated[str | None, typer.Argument(metavar="[TASK_ID]", help="One of them.", show_default=False)] = None,
+    task_id: Annotated[
+        str | None, typer.Argument(metavar="[TASK_ID]", help="A single dead letter.", show_default=False)
+    ] = None,
     actor: ActorOption = None,
     error_type: ErrorOption = None,
     older_than: AgeOption = None,
@@ -100,7 +104,7 @@ def dismiss(
     dry_run: DryOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a dead letter up, or all that fit: they are canceled.
+    """Give up one dead letter, or all that match: they are canceled.
 
     \b
     Examples:
@@ -108,11 +112,11 @@ def dismiss(
       callboard dismiss --older-than 30d --dry-run
     """
     import state
-    from deploy.cli.output import print_json, task_json
+    from deploy.cli.output import print_new_status
     from deploy.cli.store import open_store
 
     if task_id is None:
-        _in_bulk(
+        _act_on_many(
             lambda: state.dismiss_many(
                 actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, all=everything,
                 dry_run=dry_run,
@@ -122,17 +126,14 @@ def dismiss(
         )  # fmt: skip
         return
     if everything or dry_run or any(value is not None for value in (actor, error_type, older_than, tenant)):
-        raise Failure(BAD_INPUT, "Give a task's id or a filter, not both.")
+        raise Failure(BAD_INPUT, "Give a task id or a filter, not both.")
     with open_store():
         task = state.dismiss(task_id)
-    if as_json:
-        print_json(task_json(task))
-    else:
-        typer.echo(f"{task_id} is {task.status}.")
+    print_new_status(task, as_json=as_json)
 
 
-def _in_bulk(act: "Callable[[], Bulk]", words: tuple[str, str], as_json: bool) -> None:
-    from deploy.cli.output import plain, print_json
+def _act_on_many(act: "Callable[[], Bulk]", words: tuple[str, str], as_json: bool) -> None:
+    from deploy.cli.output import print_json, sanitize
     from deploy.cli.store import open_store
     from state import EmptyFilter
 
@@ -145,30 +146,28 @@ def _in_bulk(act: "Callable[[], Bulk]", words: tuple[str, str], as_json: bool) -
         print_json({"tasks": bulk.tasks, "skipped": bulk.skipped, "groups": bulk.groups, "dry_run": bulk.dry_run})
         return
     for group in bulk.groups:
-        typer.echo(f"{group['tasks']:>8}  {plain(group['actor'])}  {plain(group['error_type'] or '-')}")
+        typer.echo(f"{group['tasks']:>8}  {sanitize(group['actor'])}  {sanitize(group['error_type'] or '-')}")
     typer.echo(f"{bulk.tasks} dead letters {words[bulk.dry_run]}.")
     if bulk.skipped:
         verb = "would be" if bulk.dry_run else "were"
         typer.echo(f"{bulk.skipped} {verb} skipped: another task holds their dedup key.")
 
 
-def _table(tasks: "list[Task]") -> "Table":
-    from rich import box
-    from rich.table import Table
+def _tabulate(tasks: "list[Task]") -> "Table":
     from rich.text import Text
 
-    from deploy.cli.output import error_line, plain, relative
+    from deploy.cli.output import format_error, format_relative, sanitize, start_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = start_table()
     for heading in ("Task", "Actor", "Died", "Attempts"):
         table.add_column(heading, no_wrap=True)
-    table.add_column("Why", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column("Error", no_wrap=True, overflow="ellipsis", ratio=1)
     for task in tasks:
         table.add_row(
             task.task_id,
-            Text(plain(task.actor)),
-            relative(task.finished_at),
+            Text(sanitize(task.actor)),
+            format_relative(task.finished_at),
             str(task.attempt),
-            Text(error_line(task.error)),
+            Text(format_error(task.error)),
         )
     return table

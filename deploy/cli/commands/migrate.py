@@ -1,4 +1,4 @@
-"""`callboard migrate`: brings the database to what this code needs."""
+"""`callboard migrate`: brings the database's schema up to date."""
 
 from typing import Annotated
 
@@ -12,13 +12,13 @@ SqlOption = Annotated[bool, typer.Option("--sql", help="Print the SQL that would
 def migrate(sql: SqlOption = False, as_json: JsonOption = False) -> None:
     """Bring the database's schema up to date.
 
-    Workers and servers of the release before run on meanwhile: migrate first, then replace them in any order. A file
-    that needs a lock waits for it two seconds at a time, so that nobody stands behind it for longer, and says who
-    holds it when it cannot get it within a minute. Running it again does nothing, or goes on where it was interrupted;
-    an older release than the database's changes nothing.
+    Workers and servers of the previous release keep running: migrate first, then replace them in any order. A migration
+    waits for a lock at most two seconds at a time, so that it blocks other sessions no longer than that. If it cannot
+    get the lock within a minute, it fails and names the session that holds it. Running it again does nothing, or
+    continues where it was interrupted. A release that is older than the database changes nothing.
 
-    Without CALLBOARD_DATABASE_URL it is the embedded Postgres in CALLBOARD_DATA_DIR, which is created when there is
-    none. CALLBOARD_DIRECT_URL is used where it is set: one cannot migrate through a pooler.
+    Without CALLBOARD_DATABASE_URL, it migrates the embedded Postgres in CALLBOARD_DATA_DIR, and creates it if needed.
+    It uses CALLBOARD_DIRECT_URL if that is set, because migrations cannot go through a connection pooler.
 
     \b
     Examples:
@@ -50,4 +50,4 @@ def migrate(sql: SqlOption = False, as_json: JsonOption = False) -> None:
     elif applied:
         typer.echo(f"The database is up to date. Applied: {', '.join(applied)}.")
     else:
-        typer.echo("The database was up to date already.")
+        typer.echo("The database was already up to date.")

@@ -1,22 +1,23 @@
-"""`callboard list`: what there is."""
+"""`callboard list`: lists tasks."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from deploy.cli.options import BeforeOption, JsonOption, LimitOption, TenantOption
+from deploy.cli.options import ActorOption, BeforeOption, JsonOption, LimitOption, TenantOption
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from state import Task
 
+# The statuses of `state.transitions`, repeated because importing `state` would slow down every `--help`.
 StatusName = Literal["scheduled", "queued", "waiting", "running", "paused", "completed", "canceled", "dead"]
 
 
 def list_tasks(
     status: Annotated[StatusName | None, typer.Option(help="Only tasks in this status.")] = None,
-    actor: Annotated[str | None, typer.Option(help="Only tasks of this actor.")] = None,
+    actor: ActorOption = None,
     queue: Annotated[str | None, typer.Option(help="Only tasks of this queue.")] = None,
     tenant: TenantOption = None,
     error_type: Annotated[str | None, typer.Option(help="Only tasks whose last error is of this type.")] = None,
@@ -34,7 +35,7 @@ def list_tasks(
       callboard list --json | jq -r '.items[].task_id'
     """
     import state
-    from deploy.cli.output import print_page
+    from deploy.cli.output import print_task_page
     from deploy.cli.store import open_store
 
     with open_store():
@@ -42,17 +43,22 @@ def list_tasks(
             limit=limit + 1, before=before, status=status, actor=actor, queue=queue, tenant=tenant,
             error_type=error_type,
         )  # fmt: skip
-    print_page(found, limit, _table, command="list", none="No tasks.", as_json=as_json)
+    print_task_page(found, limit, _tabulate, command="list", if_empty="No tasks.", as_json=as_json)
 
 
-def _table(tasks: "list[Task]") -> "Table":
-    from rich import box
-    from rich.table import Table
+def _tabulate(tasks: "list[Task]") -> "Table":
     from rich.text import Text
 
-    from deploy.cli.output import error_line, percent_text, plain, relative, status_text
+    from deploy.cli.output import (
+        format_error,
+        format_percent,
+        format_relative,
+        format_status,
+        sanitize,
+        start_table,
+    )
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = start_table()
     for heading in ("Task", "Actor", "Status"):
         table.add_column(heading, no_wrap=True)
     table.add_column("Progress", justify="right", no_wrap=True)
@@ -60,15 +66,15 @@ def _table(tasks: "list[Task]") -> "Table":
     table.add_column("Submitted", no_wrap=True)
     table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1)
     for task in tasks:
-        # The error of an earlier attempt matters until the task is well again.
-        note = error_line(task.error) or plain(task.progress.get("message") or "")
+        # The error of an earlier attempt says more than the progress, until the task has completed.
+        note = format_error(task.error) or sanitize(task.progress.get("message") or "")
         table.add_row(
             task.task_id,
-            Text(plain(task.actor)),
-            status_text(task.status),
-            percent_text(task.progress),
+            Text(sanitize(task.actor)),
+            format_status(task.status),
+            format_percent(task.progress),
             f"{task.attempt}/{task.max_attempts}",
-            relative(task.created_at),
+            format_relative(task.created_at),
             Text(note),
         )
     return table

@@ -1,16 +1,16 @@
-"""`callboard queues`: how much stands where, and pausing a queue."""
+"""`callboard queues`: shows how many tasks the queues hold; pauses and resumes a queue."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deploy.cli.exits import BAD_INPUT, EXIT_CODES, NOT_FOUND, Failure
+from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, Failure
 from deploy.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES)
+group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES_HELP)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.")]
 
 
@@ -29,42 +29,42 @@ def queues(context: typer.Context, as_json: JsonOption = False) -> None:
         status(as_json)
 
 
-@group.command("status", epilog=EXIT_CODES)
+@group.command("status", epilog=EXIT_CODES_HELP)
 def status(as_json: JsonOption = False) -> None:
-    """How many tasks stand where.
+    """Show the number of tasks in each queue.
 
     \b
     Examples:
       callboard queues status
       callboard queues status --json | jq .retry_ratio
     """
-    from deploy.cli.output import console, print_json
-    from deploy.cli.store import open_store
+    from deploy.cli.output import open_console, print_json
+    from deploy.cli.store import load_actors, open_store
     from state.tasks.queues import queue_status
 
     with open_store():
-        _load_actors()
+        load_actors()
         found = queue_status()
     if as_json:
         print_json(found)
         return
     depths = "  ".join(f"{name} {count}" for name, count in found["queues"].items())
-    console().print(_table(found["by_queue"]))
-    typer.echo(f"All: {depths}  (retries get {found['retry_ratio']:.0%} of the starts)")
+    open_console().print(_tabulate(found["by_queue"]))
+    typer.echo(f"All: {depths}  (the retry lane gets {found['retry_ratio']:.0%} of the starts)")
 
 
-@group.command("pause", epilog=EXIT_CODES)
+@group.command("pause", epilog=EXIT_CODES_HELP)
 def pause(name: Name, as_json: JsonOption = False) -> None:
-    """Let no more tasks of a queue start; what runs goes on.
+    """Let no more tasks of a queue start; running tasks go on.
 
     \b
     Examples:
       callboard queues pause media
     """
-    _switch(name, paused=True, as_json=as_json)
+    _set_paused(name, paused=True, as_json=as_json)
 
 
-@group.command("resume", epilog=EXIT_CODES)
+@group.command("resume", epilog=EXIT_CODES_HELP)
 def resume(name: Name, as_json: JsonOption = False) -> None:
     """Let the tasks of a queue start again.
 
@@ -72,49 +72,37 @@ def resume(name: Name, as_json: JsonOption = False) -> None:
     Examples:
       callboard queues resume media
     """
-    _switch(name, paused=False, as_json=as_json)
+    _set_paused(name, paused=False, as_json=as_json)
 
 
-def _switch(name: str, *, paused: bool, as_json: bool) -> None:
+def _set_paused(name: str, *, paused: bool, as_json: bool) -> None:
     from deploy.cli.output import print_json
-    from deploy.cli.store import open_store
+    from deploy.cli.store import load_actors, open_store
     from state.tasks import catalog
     from state.tasks.queues import pause_queue, resume_queue
 
     with open_store():
-        _load_actors()
+        load_actors()
         if name not in catalog.queues():
-            raise Failure(NOT_FOUND, f"There is no queue {name!r}; there are: {', '.join(catalog.queues())}.")
+            raise Failure(NOT_FOUND, f"There is no queue {name!r}. Known queues: {', '.join(catalog.queues())}.")
         gate = pause_queue(name) if paused else resume_queue(name)
     if as_json:
         print_json({"queue": name, "gate": gate["key"], "paused": gate["paused"]})
     else:
-        typer.echo(f"{name} is paused; what runs goes on." if gate["paused"] else f"{name} is open.")
+        typer.echo(f"{name} is paused; running tasks go on." if gate["paused"] else f"{name} is open.")
 
 
-def _load_actors() -> None:
-    """The queues are those that actors name."""
-    from state.tasks.catalog import load_actors
-
-    try:
-        load_actors()
-    except ImportError as missing:
-        raise Failure(BAD_INPUT, f"CALLBOARD_ACTORS names what cannot be imported: {missing}.") from missing
-
-
-def _table(rows: list[dict[str, Any]]) -> "Table":
-    from rich import box
-    from rich.table import Table
+def _tabulate(rows: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
-    from deploy.cli.output import plain, status_text
+    from deploy.cli.output import format_status, sanitize, start_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = start_table()
     table.add_column("Queue", no_wrap=True)
     for heading in ("Primary", "Retry", "Running"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for row in rows:
         counts = (str(row[name]) for name in ("primary", "retry", "running"))
-        table.add_row(Text(plain(row["queue"])), *counts, status_text("paused") if row["paused"] else "")
+        table.add_row(Text(sanitize(row["queue"])), *counts, format_status("paused") if row["paused"] else "")
     return table

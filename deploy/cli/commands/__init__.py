@@ -1,0 +1,29 @@
+"""All commands, in the order of `callboard --help`. A new command is a file in this folder and an entry below."""
+
+from collections.abc import Callable
+
+import typer
+
+from deploy.cli.commands import cancel, control, deadletters, gates, migrate, queues, show, submit, up, watch, workers
+from deploy.cli.commands import list as listing
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "up": up.up,
+    "migrate": migrate.migrate,
+    "submit": submit.submit,
+    "list": listing.list_tasks,
+    "show": show.show,
+    "watch": watch.watch,
+    "cancel": cancel.cancel,
+    "pause": control.pause,
+    "resume": control.resume,
+    "retry": control.retry,
+    "dlq": deadletters.dlq,
+    "redrive": deadletters.redrive,
+    "dismiss": deadletters.dismiss,
+    "workers": workers.workers,
+}
+GROUPS: dict[str, typer.Typer] = {
+    "gates": gates.group,
+    "queues": queues.group,
+}

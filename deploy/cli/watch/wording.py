@@ -1,0 +1,34 @@
+"""Describes an event of a task's history in words."""
+
+from datetime import datetime
+from typing import Any
+
+from deploy.cli.output import format_error, format_progress, format_relative, sanitize, sanitize_json
+from state import Event
+
+
+def describe(event: Event) -> str:
+    data = event.data
+    match event.kind:
+        case "status":
+            return _describe_move(data)
+        case "progress":
+            return format_progress(data)
+        case "control":
+            return f"{sanitize(data.get('request'))} {sanitize(data.get('stage'))}"
+        case "token":
+            return sanitize(data.get("text"))
+        case _:
+            return f"{sanitize(event.kind)} {sanitize_json(data, 500)}"
+
+
+def _describe_move(data: dict[str, Any]) -> str:
+    before, after = data.get("from"), data.get("to")
+    words = f"{before} -> {after}" if before else f"submitted, {after}"
+    if data.get("reason"):
+        words += f" ({sanitize(data['reason'])})"
+    if data.get("error"):
+        words += f": {format_error(data['error'])}"
+    if data.get("available_at"):
+        words += f"; next attempt {format_relative(datetime.fromisoformat(data['available_at']))}"
+    return words

@@ -1,4 +1,4 @@
-"""The application: routes, what every request passes, and what lives as long as the server does."""
+"""The application: its operations, its middleware, and the parts that live as long as the server."""
 
 import asyncio
 import signal
@@ -7,28 +7,67 @@ from contextlib import asynccontextmanager, contextmanager
 from threading import current_thread, main_thread
 from types import FrameType
 
-import psycopg
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
+from state.database import close_database, get_database
+from state.database.errors import DatabaseUnavailable
 from state.database.notifier import flush_notifications
-from state.database.pool import close_database, get_database
 from state.errors import StateError
 from state.logs import configure_logs
 from state.tasks.catalog import load_actors
-from taskapi.entrance import Entrance
-from taskapi.feed import Feed, Pace
-from taskapi.home import get_home, get_openapi
-from taskapi.problems import Problem, respond
-from taskapi.queuewatch import QueueWatch
-from taskapi.routes import routes
+from taskapi.api.openapi import serve_document
+from taskapi.api.operation import Operation, build_routes
+from taskapi.api.problems import Problem, handle_failure
+from taskapi.middleware import RequestGuard
+from taskapi.resources import (
+    actors,
+    contents,
+    control,
+    deadletters,
+    gates,
+    generations,
+    health,
+    prompts,
+    providers,
+    queues,
+    submission,
+    targets,
+    tasks,
+    workers,
+)
+from taskapi.resources.home import get_home
+from taskapi.streams import queue_stream, task_stream
+from taskapi.streams.feed import Feed, Pace
+from taskapi.streams.queue_stream import QueueWatch
+
+OPERATIONS: list[Operation] = [
+    *submission.OPERATIONS,
+    *tasks.OPERATIONS,
+    *task_stream.OPERATIONS,
+    *control.OPERATIONS,
+    *deadletters.OPERATIONS,
+    *queues.OPERATIONS,
+    *queue_stream.OPERATIONS,
+    *gates.OPERATIONS,
+    *targets.OPERATIONS,
+    *workers.OPERATIONS,
+    *actors.OPERATIONS,
+    *providers.OPERATIONS,
+    *generations.OPERATIONS,
+    *prompts.OPERATIONS,
+    *contents.OPERATIONS,
+    *health.OPERATIONS,
+]
+
+_EXPECTED_FAILURES = (HTTPException, Problem, StateError, DatabaseUnavailable)
 
 
 def create_app(pace: Pace | None = None) -> Starlette:
-    """Connects to nothing: that is for the lifespan."""
+    """Creates the application. It connects to the database only when the server starts its lifespan."""
     configure_logs()
     load_actors()
 
@@ -38,7 +77,7 @@ def create_app(pace: Pace | None = None) -> Starlette:
         feed = app.state.feed = Feed(pace or Pace())
         queue_watch = app.state.queue_watch = QueueWatch(feed.pace)
         try:
-            with _told_of_shutdown(feed.close, queue_watch.close):
+            with _call_on_shutdown_signal(feed.close, queue_watch.close):
                 yield
         finally:
             await queue_watch.stop()
@@ -46,20 +85,21 @@ def create_app(pace: Pace | None = None) -> Starlette:
             await run_in_threadpool(flush_notifications)
             await run_in_threadpool(close_database)
 
+    documents = [Route("/openapi.json", serve_document(OPERATIONS)), Route("/", get_home)]
     app = Starlette(
-        routes=[*routes(), Route("/openapi.json", get_openapi), Route("/", get_home)],
-        middleware=[Middleware(Entrance)],
-        exception_handlers=dict.fromkeys((HTTPException, Problem, StateError, psycopg.OperationalError), respond),
+        routes=[*build_routes(OPERATIONS), *documents],
+        middleware=[Middleware(RequestGuard)],
+        exception_handlers=dict.fromkeys((HTTPException, Problem, StateError, DatabaseUnavailable), handle_failure),
         lifespan=lifespan,
     )
-    app.router.redirect_slashes = False  # the entrance takes them off: a redirected POST loses its body
+    app.router.redirect_slashes = False  # RequestGuard removes slashes: a POST would lose its body in a redirect
     return app
 
 
 @contextmanager
-def _told_of_shutdown(*acts: Callable[[], None]) -> Iterator[None]:
-    """A server that is told to stop waits for its streams to end before it says so to the application; and the
-    streams wait for their tasks. So we listen to the same signals."""
+def _call_on_shutdown_signal(*acts: Callable[[], None]) -> Iterator[None]:
+    """Calls `acts` when the process gets SIGINT or SIGTERM. The server waits for open streams before it ends the
+    lifespan, and a stream waits for its task, so the streams must be closed by the signal itself."""
     if current_thread() is not main_thread():
         yield
         return
@@ -73,11 +113,11 @@ def _told_of_shutdown(*acts: Callable[[], None]) -> Iterator[None]:
         if callable(handler):
             handler(number, frame)
 
-    served = {number: handler for number, handler in handlers.items() if callable(handler)}
-    for number in served:
+    replaced = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in replaced:
         signal.signal(number, handle)
     try:
         yield
     finally:
-        for number, handler in served.items():
+        for number, handler in replaced.items():
             signal.signal(number, handler)

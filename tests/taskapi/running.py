@@ -8,7 +8,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from taskapi import create_app
-from taskapi.feed import Feed, Pace
+from taskapi.streams.feed import Feed, Pace
 from tests.support.eventually import eventually
 
 
@@ -43,16 +43,16 @@ class RunningServer:
         feed: Feed = self.app.state.feed
         return feed
 
-    def places(self) -> int:
-        """How many streams have a place at the feed; asked in the server's own thread."""
+    def count_subscriptions(self) -> int:
+        """Counts the streams that have subscribed to the feed. Runs in the thread of the server."""
 
         async def count() -> int:
-            return len(self.feed._all())
+            return len(self.feed.list_subscriptions())
 
         return asyncio.run_coroutine_threadsafe(count(), self.loop).result(10)
 
-    def requests(self) -> int:
-        """How many are under way."""
+    def count_requests(self) -> int:
+        """Counts the requests that are under way."""
         return len(self._server.server_state.tasks)
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""Bad input gets a problem document that says what is wrong, and leaves no row."""
+"""Bad input gets a problem document that names the mistake, and leaves no row."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from state.settings import get_settings
-from tests.taskapi.conftest import problem
+from tests.taskapi.problems import expect_problem
 from tests.taskapi.running import RunningServer
 
 Rows = Callable[[], dict[str, int]]
@@ -32,7 +32,7 @@ def deep(levels: int) -> bytes:
 BAD_FIELDS: dict[str, tuple[bytes, str]] = {
     "priority as text": (body(priority="high"), "priority"),
     "priority as a fraction": (body(priority=1.5), "priority"),
-    "priority as a truth": (body(priority=True), "priority"),
+    "priority as a boolean": (body(priority=True), "priority"),
     "priority out of range": (body(priority=4), "priority"),
     "payload as a list": (body(payload=[]), "payload"),
     "payload as null": (body(payload=None), "payload"),
@@ -40,9 +40,9 @@ BAD_FIELDS: dict[str, tuple[bytes, str]] = {
     "no actor": (b'{"payload": {}}', "actor"),
     "actor as a number": (body(actor=5), "actor"),
     "actor too long": (body(actor="a" * 201), "actor"),
-    "actor twice": (body(task_type="anything"), "task_type"),
+    "actor and task_type": (body(task_type="anything"), "task_type"),
     "unknown field": (body(prio=1), "prio"),
-    "not there yet": (body(webhook_url="http://localhost/"), "webhook_url"),
+    "not supported yet": (body(webhook_url="http://localhost/"), "webhook_url"),
     "max_attempts 0": (body(max_attempts=0), "max_attempts"),
     "max_attempts too many": (body(max_attempts=1001), "max_attempts"),
     "delay below zero": (body(delay_seconds=-1), "delay_seconds"),
@@ -59,7 +59,7 @@ BAD_FIELDS: dict[str, tuple[bytes, str]] = {
     "dedup key not printable": (body(dedup_key="a\nb"), "dedup_key"),
     "dedup ttl as null": (body(dedup_ttl_seconds=None), "dedup_ttl_seconds"),
     "queue empty": (body(queue=""), "queue"),
-    "queue that nobody takes": (body(queue="nowhere"), "queue"),
+    "unknown queue": (body(queue="nowhere"), "queue"),
     "queue not printable": (body(queue="a\nb"), "queue"),
     "tenant too long": (body(tenant="t" * 201), "tenant"),
     "payload fails its model": (body(actor="strict"), "payload.text"),
@@ -79,7 +79,7 @@ BAD_FIELDS: dict[str, tuple[bytes, str]] = {
 def test_a_bad_field_is_named(client: httpx2.Client, rows: Rows, subtests: pytest.Subtests) -> None:
     for case, (raw, name) in BAD_FIELDS.items():
         with subtests.test(case):
-            problem(client.post("/api/v1/tasks", content=raw), 422, "invalid-input", field=name)
+            expect_problem(client.post("/api/v1/tasks", content=raw), 422, "invalid-input", field=name)
             assert rows() == NOTHING
 
 
@@ -112,18 +112,20 @@ def test_a_bad_body_is_refused(client: httpx2.Client, rows: Rows, subtests: pyte
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
     for case, (raw, status, token) in BAD_BODIES.items():
         with subtests.test(case):
-            problem(client.post(path, content=raw, headers=headers), status, token)
+            expect_problem(client.post(path, content=raw, headers=headers), status, token)
             assert rows() == NOTHING
 
 
 def test_a_text_that_is_too_long_for_an_index_is_refused(client: httpx2.Client, rows: Rows) -> None:
     run = token_hex(8000)
-    problem(client.post("/api/v1/tasks", content=body(payload={"workflow_run_id": run})), 422, "invalid-input")
+    expect_problem(client.post("/api/v1/tasks", content=body(payload={"workflow_run_id": run})), 422, "invalid-input")
     assert rows() == NOTHING
 
 
 def test_an_unknown_actor_is_not_found_and_the_known_ones_are_listed(client: httpx2.Client, rows: Rows) -> None:
-    document = problem(client.post("/api/v1/tasks", content=body(actor="nobody")), 404, "unknown-actor", field="actor")
+    document = expect_problem(
+        client.post("/api/v1/tasks", content=body(actor="nobody")), 404, "unknown-actor", field="actor"
+    )
     assert {"anything", "media_generation", "summarize"} <= set(document["known"])
     assert rows() == NOTHING
 
@@ -138,28 +140,28 @@ BAD_TEXTS: list[tuple[dict[str, Any], str]] = [
 def test_a_bad_summarization_names_the_field_that_was_sent(client: httpx2.Client, rows: Rows) -> None:
     for members, name in BAD_TEXTS:
         answer = client.post("/api/v1/tasks/summarize", json=members)
-        document = problem(answer, 422, "invalid-input", field=name)
+        document = expect_problem(answer, 422, "invalid-input", field=name)
         assert "payload" not in document["detail"]
     assert rows() == NOTHING
 
 
-def test_the_largest_body_is_taken_and_a_larger_one_is_not(client: httpx2.Client, rows: Rows) -> None:
+def test_the_largest_body_is_accepted_and_a_larger_one_is_refused(client: httpx2.Client, rows: Rows) -> None:
     limit = get_settings().max_body_bytes
     exact = body(payload={"x": "a" * (limit - len(body(payload={"x": ""})))})
     assert len(exact) == limit
     assert client.post("/api/v1/tasks", content=exact).status_code == 202
-    problem(client.post("/api/v1/tasks", content=exact + b" "), 413, "body-too-large", limit=limit)
+    expect_problem(client.post("/api/v1/tasks", content=exact + b" "), 413, "body-too-large", limit=limit)
 
     def chunks() -> Iterator[bytes]:
         yield exact
         yield b" "
 
-    problem(client.post("/api/v1/tasks", content=chunks()), 413, "body-too-large")
+    expect_problem(client.post("/api/v1/tasks", content=chunks()), 413, "body-too-large")
     assert rows()["tasks"] == 1
     assert client.get("/livez").status_code == 200
 
 
-def test_a_body_without_end_is_answered_without_reading_it(server: RunningServer, rows: Rows) -> None:
+def test_an_endless_body_is_answered_without_reading_it(server: RunningServer, rows: Rows) -> None:
     limit = get_settings().max_body_bytes
     with socket.create_connection(server.address, timeout=20) as connection:
         connection.sendall(
@@ -174,16 +176,16 @@ def test_a_body_without_end_is_answered_without_reading_it(server: RunningServer
     assert rows() == NOTHING
 
 
-def test_a_client_that_leaves_in_the_middle_of_its_body_leaves_no_row(server: RunningServer, rows: Rows) -> None:
+def test_a_client_that_disconnects_in_the_middle_of_its_body_leaves_no_row(server: RunningServer, rows: Rows) -> None:
     with socket.create_connection(server.address, timeout=20) as connection:
         connection.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n" + body())
     assert server.client.get("/livez").status_code == 200
     assert rows() == NOTHING
 
 
-def test_nothing_there_is_a_problem_too(client: httpx2.Client) -> None:
+def test_an_unknown_path_is_a_problem_document(client: httpx2.Client) -> None:
     for path in ("/api/v1/nothing", "/api/v2/tasks", "/problems/unknown-actor", "/%00", "/api/v1/tasks/a/b"):
-        problem(client.get(path), 404, "not-found")
+        expect_problem(client.get(path), 404, "not-found")
 
 
 METHODS = [
@@ -192,10 +194,10 @@ METHODS = [
 ]  # fmt: skip
 
 
-def test_a_wrong_method_is_told_the_right_ones(client: httpx2.Client) -> None:
+def test_the_answer_to_a_wrong_method_names_the_right_ones(client: httpx2.Client) -> None:
     for method, path, allowed in METHODS:
         answer = client.request(method, path)
-        problem(answer, 405, "method-not-allowed")
+        expect_problem(answer, 405, "method-not-allowed")
         assert set(answer.headers["allow"].split(", ")) == allowed
 
 
@@ -223,7 +225,7 @@ PAYLOADS = st.dictionaries(
 )  # fmt: skip
 
 
-def test_whatever_is_sent_the_answer_is_never_a_fault_of_ours(client: httpx2.Client, rows: Rows) -> None:
+def test_no_body_makes_the_server_fail(client: httpx2.Client, rows: Rows) -> None:
     accepted = 0
 
     @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
@@ -247,7 +249,7 @@ def test_whatever_is_sent_the_answer_is_never_a_fault_of_ours(client: httpx2.Cli
 
 
 @pytest.mark.parametrize("address", ["/api/v1/tasks?{}", "/api/v1/tasks/{}", "/api/v1/contents/{}"])
-def test_whatever_the_address_says(client: httpx2.Client, address: str) -> None:
+def test_no_address_makes_the_server_fail(client: httpx2.Client, address: str) -> None:
     @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.text(st.characters(exclude_categories=["Cs"])) | st.binary())
     def get(text: str | bytes) -> None:

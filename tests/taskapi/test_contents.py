@@ -1,6 +1,7 @@
-"""Contents: typed, cacheable for ever, in ranges."""
+"""Contents over HTTP: media types, caching, ranges."""
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
@@ -9,14 +10,15 @@ import pytest
 
 from state.settings import get_settings
 from state.tasks.ids import new_content_id, new_generation_id, new_task_id
-from tests.taskapi.conftest import problem
+from tests.taskapi.problems import expect_problem
 
+Store = Callable[..., str]
 DATA = bytes(range(256)) * 1000
 
 
 @pytest.fixture
-def store(connection: psycopg.Connection, client: httpx2.Client):
-    """Puts bytes where actors put them, and answers the path to ask for."""
+def store(connection: psycopg.Connection, client: httpx2.Client) -> Store:
+    """Stores bytes as actors do, and returns their path."""
 
     def store(data: bytes, media_type: str = "image/png") -> str:
         digest = hashlib.sha256(data).hexdigest()
@@ -40,7 +42,7 @@ def store(connection: psycopg.Connection, client: httpx2.Client):
     return store
 
 
-def test_the_whole(client: httpx2.Client, store) -> None:
+def test_the_whole_content(client: httpx2.Client, store: Store) -> None:
     path = store(DATA)
     answer = client.get(path)
     assert (answer.status_code, answer.content) == (200, DATA)
@@ -58,7 +60,7 @@ def test_the_whole(client: httpx2.Client, store) -> None:
     assert client.get(store(b"")).content == b""
 
 
-def test_what_a_client_has_already_is_not_sent_again(client: httpx2.Client, store) -> None:
+def test_bytes_that_the_client_has_are_not_sent_again(client: httpx2.Client, store: Store) -> None:
     path = store(DATA)
     etag = client.get(path).headers["etag"]
     for known in (etag, f'"other", {etag}', f"W/{etag}", "*"):
@@ -67,7 +69,7 @@ def test_what_a_client_has_already_is_not_sent_again(client: httpx2.Client, stor
     assert client.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
 
 
-def test_ranges(client: httpx2.Client, store) -> None:
+def test_ranges(client: httpx2.Client, store: Store) -> None:
     path, size = store(DATA), len(DATA)
     ranges = {
         "bytes=0-0": (0, 0), "bytes=10-19": (10, 19), "bytes=255990-": (255_990, size - 1),
@@ -80,25 +82,25 @@ def test_ranges(client: httpx2.Client, store) -> None:
         assert client.head(path, headers={"Range": asked}).headers["content-length"] == str(last - first + 1)
     for asked in ("bytes=256000-", "bytes=-0", "bytes=999999999-999999999"):
         answer = client.get(path, headers={"Range": asked})
-        problem(answer, 416, "range-not-satisfiable")
+        expect_problem(answer, 416, "range-not-satisfiable")
         assert answer.headers["content-range"] == f"bytes */{size}"
     for asked in ("bytes=9-5", "bytes=x-", "bytes=-", "lines=1-2", "bytes=0-1,5-6", "bytes=" + "9" * 40 + "-"):
         assert client.get(path, headers={"Range": asked}).status_code == 200, asked
 
 
-def test_a_range_of_other_bytes_is_not_mixed_with_ours(client: httpx2.Client, store) -> None:
+def test_if_range_with_another_etag_gets_the_whole_content(client: httpx2.Client, store: Store) -> None:
     path = store(DATA)
     etag = client.get(path).headers["etag"]
     assert client.get(path, headers={"Range": "bytes=0-9", "If-Range": etag}).status_code == 206
     assert client.get(path, headers={"Range": "bytes=0-9", "If-Range": '"other"'}).status_code == 200
 
 
-def test_nothing_there(client: httpx2.Client, store) -> None:
+def test_missing_contents(client: httpx2.Client, store: Store) -> None:
     for content_id in ("nonsense", "gc_..", "gc_" + "0" * 31, new_task_id(), "%00"):
-        problem(client.get(f"/api/v1/contents/{content_id}"), 404, "content-not-found")
-    problem(client.get(f"/api/v1/contents/{new_content_id()}"), 404, "content-not-found")
+        expect_problem(client.get(f"/api/v1/contents/{content_id}"), 404, "content-not-found")
+    expect_problem(client.get(f"/api/v1/contents/{new_content_id()}"), 404, "content-not-found")
     path = store(DATA)
     for file in (Path(get_settings().data_dir) / "contents").rglob("*"):
         if file.is_file():
             file.unlink()
-    problem(client.get(path), 404, "content-bytes-missing")
+    expect_problem(client.get(path), 404, "content-bytes-missing")

@@ -1,4 +1,4 @@
-"""Pause, resume, retry, dismiss, delete, and what is done with dead letters, over HTTP."""
+"""Control of tasks and dead letters over HTTP."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,18 +10,18 @@ from state.maintenance import orphans
 from state.maintenance.silence import Silence
 from state.tasks.ids import new_task_id
 from tests.support.clock import Clock
-from tests.taskapi.conftest import problem
-from tests.taskapi.player import Player
+from tests.taskapi.fake_worker import FakeWorker
+from tests.taskapi.problems import expect_problem
 
 Submit = Callable[..., dict[str, Any]]
 DLQ = "/api/v1/queues/dlq"
 
 
 @pytest.fixture
-def dead(submit: Submit, player: Player) -> Callable[..., str]:
+def dead(submit: Submit, fake_worker: FakeWorker) -> Callable[..., str]:
     def dead(error_type: str = "NotFound", **options: Any) -> str:
         task_id: str = submit(**options)["task_id"]
-        player.fail(player.start(), error_type)
+        fake_worker.fail(fake_worker.start(), error_type)
         return task_id
 
     return dead
@@ -31,13 +31,13 @@ def post(client: httpx2.Client, task_id: str, verb: str, **body: Any) -> httpx2.
     return client.post(f"/api/v1/tasks/{task_id}/{verb}", **({"json": body} if body else {}))
 
 
-def test_pause_happens_at_once_or_is_asked_for(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_pause_happens_at_once_or_is_requested(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     queued = submit()["task_id"]
     paused = post(client, queued, "pause")
     assert (paused.status_code, paused.json()["status"]) == (200, "paused")
     resumed = post(client, queued, "resume")
     assert (resumed.status_code, resumed.json()["status"]) == (200, "queued")
-    player.start()
+    fake_worker.start()
     asked = post(client, queued, "pause")
     assert (asked.status_code, asked.json()["status"], asked.json()["cancel_requested"]) == (202, "running", "pause")
     forced = post(client, queued, "cancel", force=True)
@@ -45,33 +45,35 @@ def test_pause_happens_at_once_or_is_asked_for(client: httpx2.Client, submit: Su
 
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "retry", "dismiss"])
-def test_what_is_not_possible(client: httpx2.Client, submit: Submit, player: Player, verb: str) -> None:
+def test_verbs_that_the_status_does_not_allow(
+    client: httpx2.Client, submit: Submit, fake_worker: FakeWorker, verb: str
+) -> None:
     task_id = submit()["task_id"]
-    player.complete(player.start())
-    assert problem(post(client, task_id, verb), 409, "illegal-transition")["task_status"] == "completed"
-    problem(post(client, new_task_id(), verb), 404, "task-not-found")
-    problem(post(client, "nonsense", verb), 404, "task-not-found")
+    fake_worker.complete(fake_worker.start())
+    assert expect_problem(post(client, task_id, verb), 409, "illegal-transition")["task_status"] == "completed"
+    expect_problem(post(client, new_task_id(), verb), 404, "task-not-found")
+    expect_problem(post(client, "nonsense", verb), 404, "task-not-found")
 
 
-def test_delete_hides_what_is_finished(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_delete_hides_a_finished_task(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     task = submit()
-    problem(client.delete(task["links"]["self"]), 409, "illegal-transition")
-    player.complete(player.start())
+    expect_problem(client.delete(task["links"]["self"]), 409, "illegal-transition")
+    fake_worker.complete(fake_worker.start())
     assert client.delete(task["links"]["self"]).status_code == 204
-    problem(client.get(task["links"]["self"]), 404, "task-not-found")
-    problem(client.delete(task["links"]["self"]), 404, "task-not-found")
+    expect_problem(client.get(task["links"]["self"]), 404, "task-not-found")
+    expect_problem(client.delete(task["links"]["self"]), 404, "task-not-found")
     assert client.get("/api/v1/tasks").json()["items"] == []
 
 
-def test_retry_with_and_without_another_payload(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_retry_with_and_without_another_payload(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     task_id = submit("strict", {"text": "old"})["task_id"]
-    player.fail(player.start("other"))
+    fake_worker.fail(fake_worker.start("other"))
     wrong = post(client, task_id, "retry", payload={"text": 5})
-    assert problem(wrong, 422, "invalid-input")["field"] == "payload.text"
-    problem(post(client, task_id, "retry", payloud={}), 422, "invalid-input")
+    assert expect_problem(wrong, 422, "invalid-input")["field"] == "payload.text"
+    expect_problem(post(client, task_id, "retry", payloud={}), 422, "invalid-input")
     again = post(client, task_id, "retry")
     assert (again.status_code, again.json()["status"], again.json()["lane"]) == (200, "queued", "retry")
-    player.fail(player.start("other"))
+    fake_worker.fail(fake_worker.start("other"))
     edited = post(client, task_id, "retry", payload={"text": "new"})
     assert edited.json()["payload"]["text"] == "new"
     events = client.get(f"/api/v1/tasks/{task_id}/events").json()["items"]
@@ -90,19 +92,21 @@ def test_the_list_of_dead_letters_and_its_pages(client: httpx2.Client, dead: Cal
     assert [task["task_id"] for task in [*first["items"], *second["items"]]] == ids[::-1]
     assert second["next_cursor"] is None
     assert first["items"][0]["error"]["type"] == "NotFound"
-    problem(client.get(f"{DLQ}?older_than=soon"), 422, "invalid-parameter")
-    problem(client.get(f"{DLQ}?age=5"), 422, "invalid-parameter")
+    expect_problem(client.get(f"{DLQ}?older_than=soon"), 422, "invalid-parameter")
+    expect_problem(client.get(f"{DLQ}?age=5"), 422, "invalid-parameter")
 
 
 @pytest.mark.parametrize(("verb", "after"), [("redrive", "queued"), ("dismiss", "canceled")])
-def test_many_at_once(client: httpx2.Client, dead: Callable[..., str], clock: Clock, verb: str, after: str) -> None:
+def test_dead_letters_by_filter(
+    client: httpx2.Client, dead: Callable[..., str], clock: Clock, verb: str, after: str
+) -> None:
     old, other = dead("NotFound"), dead("Boom")
     clock.advance(100)
     new = dead("NotFound")
     for harmless in ({}, {"tenant": "acme"}, {"dry_run": True}):
-        problem(client.post(f"{DLQ}/{verb}", json=harmless), 422, "empty-filter")
-    problem(client.post(f"{DLQ}/{verb}"), 400, "empty-body")
-    problem(client.post(f"{DLQ}/{verb}", json={"error_typ": "Boom"}), 422, "invalid-input")
+        expect_problem(client.post(f"{DLQ}/{verb}", json=harmless), 422, "empty-filter")
+    expect_problem(client.post(f"{DLQ}/{verb}"), 400, "empty-body")
+    expect_problem(client.post(f"{DLQ}/{verb}", json={"error_typ": "Boom"}), 422, "invalid-input")
     wanted = {"error_type": "NotFound", "older_than": 50}
     group = {"actor": "anything", "error_type": "NotFound", "tasks": 1}
     dry = client.post(f"{DLQ}/{verb}", json={**wanted, "dry_run": True})
@@ -125,20 +129,20 @@ def test_a_dead_task_whose_dedup_key_is_held_is_not_revived(
     holder = submit(dedup_key="k")["task_id"]
     paths = [f"/api/v1/tasks/{task_id}/{verb}" for verb in ("retry", "resume")]
     for path in [*paths, f"/api/v1/targets/t/jobs/{task_id}/resume"]:
-        problem(client.post(path), 409, "dedup-key-taken", task_id=task_id, holder=holder)
+        expect_problem(client.post(path), 409, "dedup-key-taken", task_id=task_id, holder=holder)
     redriven = client.post(f"{DLQ}/redrive", json={"all": True}).json()
     assert (redriven["tasks"], redriven["skipped"]) == (0, 1)
     client.post(f"/api/v1/tasks/{holder}/cancel")
     assert post(client, task_id, "retry").json()["status"] == "queued"
 
 
-def test_orphans_on_request(
-    client: httpx2.Client, submit: Submit, player: Player, clock: Clock, monkeypatch: pytest.MonkeyPatch
+def test_requeue_orphaned_finds_lost_tasks(
+    client: httpx2.Client, submit: Submit, fake_worker: FakeWorker, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own_clock = [0.0]
     monkeypatch.setattr(orphans, "_silence", Silence(30, lambda: own_clock[0]))
     task_id = submit()["task_id"]
-    player.start()
+    fake_worker.start()
     nothing = client.post("/api/v1/tasks/requeue-orphaned")
     assert (nothing.status_code, nothing.json()["lost"]) == (200, {"count": 0, "tasks": []})
     clock.advance(31)

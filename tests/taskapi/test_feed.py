@@ -1,4 +1,4 @@
-"""Server-sent events: what many clients cost, and what they do to each other."""
+"""The feed: the cost of many streams, and streams that do not disturb each other."""
 
 import asyncio
 import socket
@@ -13,17 +13,17 @@ import psycopg
 import pytest
 
 from state import NewTask, submit_many
+from state.database import connect
 from state.database.notifier import notify_tasks
-from state.database.pool import get_database
 from state.settings import get_settings
 from state.tasks import events, reads
 from state.workers.leases import ClaimRequest, Report, Settlement, claim, report, settle
-from taskapi.feed import Subscription
-from taskapi.lines import Line
+from taskapi.streams.feed import Subscription
+from taskapi.streams.sse import EventFrame
 from tests.support.eventually import eventually
+from tests.support.following import follow, read_all
 from tests.support.postgres import TestPostgres
-from tests.taskapi.following import follow, read_all
-from tests.taskapi.player import Player
+from tests.taskapi.fake_worker import WORKER_ID, FakeWorker
 from tests.taskapi.running import RunningServer
 
 Serve = Callable[..., RunningServer]
@@ -33,7 +33,7 @@ ROUNDS = 10
 
 @pytest.fixture
 def queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements that reads of tasks and events have sent."""
+    """The names of the statements that reads of tasks and events have executed."""
     sent: list[str] = []
     for module in (events, reads):
         for name in ("fetch", "fetch_one"):
@@ -59,7 +59,7 @@ def connections(connection: psycopg.Connection) -> int:
 
 
 async def follow_all(url: str, ids: list[str], opened: Callable[[], None]) -> list[list[int]]:
-    """The n of every line of every stream, snapshot and done included."""
+    """Returns the n of all events of all streams, including `snapshot` and `done`."""
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(base_url=url, limits=limits, timeout=60, trust_env=False) as client:
         waiting = len(ids)
@@ -86,26 +86,26 @@ def test_connections_and_queries_do_not_grow_with_the_streams(
     server: RunningServer, connection: psycopg.Connection, queries: list[str], watched: int
 ) -> None:
     ids = submit_many([NewTask("anything", {}) for _ in range(watched)])
-    with get_database().connect("player") as desk, ThreadPoolExecutor(1) as pool:
+    with connect("fake worker") as own, ThreadPoolExecutor(1) as pool:
         opened = threading.Event()
         everyone = pool.submit(
             asyncio.run, follow_all(server.url, [ids[number % watched] for number in range(STREAMS)], opened.set)
         )
         assert opened.wait(60)
-        eventually(lambda: server.places() == STREAMS, what="all streams have joined the feed")
-        at_most = get_settings().threads + 4 + 3  # the pool, and one each to listen, to ring, and for the player
+        eventually(lambda: server.count_subscriptions() == STREAMS, what="all streams have subscribed")
+        at_most = get_settings().threads + 4 + 3  # the pool, the listener, the notifier, and `own`
         assert connections(connection) <= at_most
         queries.clear()
         began = time.monotonic()
-        claimed = claim(desk, ClaimRequest("player", 1, ["stage"], [], watched, 0, 0, [], None, 0.3)).tasks
+        claimed = claim(own, ClaimRequest(WORKER_ID, 1, ["stage"], [], watched, 0, 0, [], None, 0.3)).tasks
         for number in range(1, ROUNDS + 1):
             said = [{"kind": "token", "data": {"text": str(number)}}]
             assert (
-                len(report(desk, "player", [Report(task.id, task.epoch, number, events=said) for task in claimed]))
+                len(report(own, WORKER_ID, [Report(task.id, task.epoch, number, events=said) for task in claimed]))
                 == watched
             )
             notify_tasks(ids)
-        settle(desk, "player", [Settlement(task.id, task.epoch, "completed") for task in claimed])
+        settle(own, WORKER_ID, [Settlement(task.id, task.epoch, "completed") for task in claimed])
         notify_tasks(ids)
         seen = everyone.result(60)
         polls = time.monotonic() - began
@@ -113,14 +113,16 @@ def test_connections_and_queries_do_not_grow_with_the_streams(
         assert set(queries) == {"events_of_many", "tasks_of_many"}
         assert len(queries) <= 2 * (ROUNDS + 2) + polls
         assert connections(connection) <= at_most
-    eventually(lambda: server.places() == 0, what="nobody is watched any more")
+    eventually(lambda: server.count_subscriptions() == 0, what="no stream is left")
 
 
-def test_a_client_that_does_not_read_is_dropped_and_nobody_else_notices(serve: Serve, player: Player) -> None:
+def test_a_client_that_does_not_read_is_dropped_and_others_are_not_affected(
+    serve: Serve, fake_worker: FakeWorker
+) -> None:
     server = serve(capacity=300, patience=1.0)
     [task_id] = submit_many([NewTask("anything", {})])
     path = f"/api/v1/tasks/{task_id}/stream"
-    claimed = player.start()
+    claimed = fake_worker.start()
     texts = [f"{number} {'x' * 40_000}" for number in range(600)]
     with socket.socket() as deaf, ThreadPoolExecutor(1) as pool:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -128,20 +130,20 @@ def test_a_client_that_does_not_read_is_dropped_and_nobody_else_notices(serve: S
         deaf.connect(server.address)
         deaf.sendall(f"GET {path}?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         reading = pool.submit(read_all, server.client, f"{path}?after=0")
-        eventually(lambda: server.places() == 2, what="both have joined")
+        eventually(lambda: server.count_subscriptions() == 2, what="both have subscribed")
         for start in range(0, len(texts), 50):
-            player.say(claimed, *texts[start : start + 50])
-        player.complete(claimed)
-        lines = reading.result(60)
-        assert [line.data["data"]["text"] for line in lines if line.event == "token"] == texts
-        assert lines[-1].event == "done"
-        eventually(lambda: server.requests() == 0, what="the deaf one is dropped")
+            fake_worker.emit(claimed, *texts[start : start + 50])
+        fake_worker.complete(claimed)
+        frames = reading.result(60)
+        assert [frame.data["data"]["text"] for frame in frames if frame.event == "token"] == texts
+        assert frames[-1].event == "done"
+        eventually(lambda: server.count_requests() == 0, what="the client that does not read is dropped")
         received = b"".join(_until_closed(deaf))
     assert b"event: done" not in received
     last = max(int(line[4:]) for line in received.decode(errors="replace").splitlines() if line.startswith("id: "))
     assert 1 <= last < 600
     rest = read_all(server.client, path, **{"Last-Event-ID": str(last)})
-    assert [int(line.id or 0) for line in rest] == [*range(last + 1, 604), 603]
+    assert [int(frame.id or 0) for frame in rest] == [*range(last + 1, 604), 603]
 
 
 def _until_closed(connection: socket.socket) -> Iterator[bytes]:
@@ -149,24 +151,26 @@ def _until_closed(connection: socket.socket) -> Iterator[bytes]:
         yield data
 
 
-def test_a_stream_whose_hint_was_lost_ends_in_time_beside_a_busy_one(serve: Serve, player: Player) -> None:
+def test_a_stream_whose_notification_was_lost_ends_in_time_beside_a_busy_one(
+    serve: Serve, fake_worker: FakeWorker
+) -> None:
     server = serve(poll=0.5)
     quiet, busy = submit_many([NewTask("anything", {}) for _ in range(2)])
-    with get_database().connect("silent player") as connection, ThreadPoolExecutor(2) as pool:
-        silent = Player(connection, rings=False)
+    with connect("silent worker") as connection, ThreadPoolExecutor(2) as pool:
+        silent = FakeWorker(connection, notifies=False)
         claimed = silent.start()
         assert claimed.id == quiet
-        talking = player.start()
+        talking = fake_worker.start()
         over = threading.Event()
 
         def talk() -> None:
             while not over.is_set():
-                player.say(talking, "something")
+                fake_worker.emit(talking, "something")
                 over.wait(0.01)
-            player.complete(talking)
+            fake_worker.complete(talking)
 
         followers = [pool.submit(read_all, server.client, f"/api/v1/tasks/{each}/stream") for each in (quiet, busy)]
-        eventually(lambda: server.places() == 2, what="both have joined")
+        eventually(lambda: server.count_subscriptions() == 2, what="both have subscribed")
         talker = threading.Thread(target=talk)
         talker.start()
         try:
@@ -179,25 +183,25 @@ def test_a_stream_whose_hint_was_lost_ends_in_time_beside_a_busy_one(serve: Serv
         assert followers[1].result(30)[-1].event == "done"
 
 
-def test_a_slow_client_that_does_read_gets_everything(serve: Serve, player: Player) -> None:
-    """Its place at the feed is full again and again; it reads on from the database, at its own pace."""
+def test_a_slow_client_gets_everything(serve: Serve, fake_worker: FakeWorker) -> None:
+    """Its subscription gets full again and again; the stream then reads from the database, at the client's speed."""
     server = serve(capacity=1)
     [task_id] = submit_many([NewTask("anything", {})])
-    claimed = player.start()
+    claimed = fake_worker.start()
     with follow(server.client, f"/api/v1/tasks/{task_id}/stream?after=0") as sent:
         assert [next(sent).retry, next(sent).id, next(sent).id] == ["2000", "1", "2"]
         for start in range(0, 900, 90):
-            player.say(claimed, *(str(number) for number in range(start, start + 90)))
-        player.complete(claimed)
-        assert [int(line.id or 0) for line in sent] == [*range(3, 904), 903]
+            fake_worker.emit(claimed, *(str(number) for number in range(start, start + 90)))
+        fake_worker.complete(claimed)
+        assert [int(frame.id or 0) for frame in sent] == [*range(3, 904), 903]
 
 
-def test_a_place_taken_while_lines_were_read_gets_no_gap() -> None:
+def test_a_subscription_made_while_events_were_read_has_no_gap() -> None:
     async def scenario() -> None:
         subscription = Subscription("tq", 3, False, 10)
-        subscription.offer([Line(8, b"8", None)], after=7)  # read for others, who were at 7
+        subscription.offer([EventFrame(8, b"8", None)], after=7)  # read for subscriptions that were at 7
         assert subscription.position == 3
-        subscription.offer([Line(n, str(n).encode(), None) for n in (2, 3, 4, 5)], after=1)
+        subscription.offer([EventFrame(n, str(n).encode(), None) for n in (2, 3, 4, 5)], after=1)
         assert [await subscription.take(0), await subscription.take(0), await subscription.take(0)] == [b"4", b"5", b""]
         assert subscription.position == 5
 
@@ -211,16 +215,16 @@ def test_streams_go_on_after_the_database_was_restarted(
     with follow(server.client, f"/api/v1/tasks/{task_id}/stream") as sent:
         assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
         postgres.restart("immediate")
-        with get_database().connect("player") as connection:
-            player = Player(connection)
-            player.complete(player.start())
-        assert [line.event for line in sent] == ["status", "status", "done"]
+        with connect("fake worker") as connection:
+            fake_worker = FakeWorker(connection)
+            fake_worker.complete(fake_worker.start())
+        assert [frame.event for frame in sent] == ["status", "status", "done"]
     assert server.client.get(f"/api/v1/tasks/{task_id}").json()["status"] == "completed"
 
 
-def test_a_client_that_leaves_gives_up_its_place(server: RunningServer) -> None:
+def test_a_client_that_disconnects_ends_its_subscription(server: RunningServer) -> None:
     [task_id] = submit_many([NewTask("anything", {})])
     with follow(server.client, f"/api/v1/tasks/{task_id}/stream") as sent:
         assert next(sent).retry
-        eventually(server.places, what="it has a place")
-    eventually(lambda: server.places() == 0, what="it has left")
+        eventually(server.count_subscriptions, what="it has subscribed")
+    eventually(lambda: server.count_subscriptions() == 0, what="its subscription is over")

@@ -1,4 +1,4 @@
-"""Gates over HTTP: seen, and changed while everything runs."""
+"""Gates over HTTP: reading and changing them at run time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,8 @@ import pytest
 from state.gates import Gate
 from state.gates.declarations import declare
 from tests.support.eventually import eventually
-from tests.taskapi.conftest import problem
-from tests.taskapi.player import Player
+from tests.taskapi.fake_worker import FakeWorker
+from tests.taskapi.problems import expect_problem
 
 Submit = Callable[..., dict[str, Any]]
 GATES = "/api/v1/gates"
@@ -30,7 +30,7 @@ def change(client: httpx2.Client, path: str, **body: Any) -> dict[str, Any]:
     return changed
 
 
-def test_all_and_one(client: httpx2.Client) -> None:
+def test_the_list_and_one_gate(client: httpx2.Client) -> None:
     page = client.get(GATES).json()
     assert [gate["key"] for gate in page["items"]] == ["provider:leonardo", "provider:slow/er"]
     assert page["next_cursor"] is None
@@ -52,10 +52,10 @@ def test_pages(client: httpx2.Client) -> None:
         cursor = f"&cursor={page['next_cursor']}"
     assert seen == ["provider:leonardo", "provider:slow/er", "tenant:z %", "tenant:ä"]
     assert page["next_cursor"] is None
-    problem(client.get(f"{GATES}?cursor=x"), 422, "invalid-parameter", field="cursor")
+    expect_problem(client.get(f"{GATES}?cursor=x"), 422, "invalid-parameter", field="cursor")
 
 
-def test_what_is_not_named_stays(client: httpx2.Client) -> None:
+def test_fields_that_are_left_out_stay(client: httpx2.Client) -> None:
     changed = change(client, LEONARDO, max_concurrent=5, rate_count=10, rate_seconds=60)
     assert (changed["max_concurrent"], changed["declared_concurrent"]) == (5, 3)
     changed = change(client, LEONARDO, paused=True, closed_until="2030-01-31T10:00:00+02:00")
@@ -71,20 +71,20 @@ def test_what_is_not_named_stays(client: httpx2.Client) -> None:
     assert change(client, LEONARDO) == changed
 
 
-def test_a_deploy_does_not_undo_it(client: httpx2.Client) -> None:
+def test_a_deploy_keeps_the_changes(client: httpx2.Client) -> None:
     change(client, LEONARDO, max_concurrent=1)
     declare([Gate("provider:leonardo", 3, breaker=True)])
     assert client.get(LEONARDO).json()["max_concurrent"] == 1
 
 
 @pytest.mark.parametrize("key", ["provider:nobody", "nonsense", "tenant:", "a/b/c", "%00", "tenant:%0A", "%F0"])
-def test_a_gate_that_is_not_there(client: httpx2.Client, key: str) -> None:
-    problem(client.get(f"{GATES}/{key}"), 404, "unknown-gate")
-    problem(client.put(f"{GATES}/{key}", json={"paused": True}), 404, "unknown-gate")
+def test_an_unknown_gate(client: httpx2.Client, key: str) -> None:
+    expect_problem(client.get(f"{GATES}/{key}"), 404, "unknown-gate")
+    expect_problem(client.put(f"{GATES}/{key}", json={"paused": True}), 404, "unknown-gate")
 
 
-def test_tenants_can_be_limited_before_they_come(client: httpx2.Client) -> None:
-    problem(client.get(f"{GATES}/tenant:acme"), 404, "unknown-gate")
+def test_a_tenant_can_be_limited_before_its_first_task(client: httpx2.Client) -> None:
+    expect_problem(client.get(f"{GATES}/tenant:acme"), 404, "unknown-gate")
     assert change(client, f"{GATES}/tenant:acme", max_concurrent=0)["max_concurrent"] == 0
 
 
@@ -92,7 +92,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "negative limit": ({"max_concurrent": -1}, "max_concurrent"),
     "limit as text": ({"max_concurrent": "3"}, "max_concurrent"),
     "limit as a fraction": ({"max_concurrent": 1.5}, "max_concurrent"),
-    "limit as a truth": ({"max_concurrent": True}, "max_concurrent"),
+    "limit as a boolean": ({"max_concurrent": True}, "max_concurrent"),
     "limit beyond reason": ({"max_concurrent": 10**30}, "max_concurrent"),
     "rate of 0 seconds": ({"rate_count": 1, "rate_seconds": 0}, "rate_seconds"),
     "rate of 0 starts": ({"rate_count": 0, "rate_seconds": 1}, "rate_count"),
@@ -117,28 +117,28 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 def test_bad_values(client: httpx2.Client) -> None:
     before = client.get(LEONARDO).json()
     for name, (body, field) in BAD.items():
-        document = problem(client.put(LEONARDO, json=body), 422, "invalid-input")
+        document = expect_problem(client.put(LEONARDO, json=body), 422, "invalid-input")
         assert document["field"] == field, name
-    problem(client.put(LEONARDO, content=b""), 400, "empty-body")
-    problem(client.put(LEONARDO, content=b"{"), 400, "invalid-json")
-    problem(client.put(LEONARDO, json=[]), 422, "invalid-input")
+    expect_problem(client.put(LEONARDO, content=b""), 400, "empty-body")
+    expect_problem(client.put(LEONARDO, content=b"{"), 400, "invalid-json")
+    expect_problem(client.put(LEONARDO, json=[]), 422, "invalid-input")
     assert client.get(LEONARDO).json() == before
     answer = client.post(LEONARDO, json={})
-    problem(answer, 405, "method-not-allowed")
+    expect_problem(answer, 405, "method-not-allowed")
     assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "PUT"}
 
 
-def test_a_change_takes_effect(client: httpx2.Client, submit: Submit, player: Player) -> None:
-    """A tenant that may not start anything, and then may."""
+def test_a_change_takes_effect(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
+    """The tenant's tasks may not start, and then they may."""
     gate = f"{GATES}/tenant:acme"
     change(client, gate, max_concurrent=0)
     task = submit(tenant="acme")
     with pytest.raises(ValueError, match="not enough values"):
-        player.start()
+        fake_worker.start()
     waits = client.get(f"/api/v1/tasks/{task['task_id']}").json()
     assert (waits["status"], waits["waiting"]["gate"]) == ("waiting", "tenant:acme")
     assert client.get(gate).json()["waiting"] == 1
     change(client, gate, max_concurrent=1)
     eventually(lambda: client.get(f"/api/v1/tasks/{task['task_id']}").json()["status"] == "queued", 2, what="woken")
-    assert player.start().id == task["task_id"]
+    assert fake_worker.start().id == task["task_id"]
     assert client.get(gate).json()["running"] == 1

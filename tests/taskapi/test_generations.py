@@ -8,25 +8,25 @@ import httpx2
 from state.media.contents import StoredBytes
 from state.media.generations import begin_generation, finish_generation
 from state.tasks.ids import new_generation_id, new_task_id
-from tests.taskapi.conftest import problem
-from tests.taskapi.player import Player
+from tests.taskapi.fake_worker import WORKER_ID, FakeWorker
+from tests.taskapi.problems import expect_problem
 
 Submit = Callable[..., dict[str, Any]]
 
 
-def test_a_generation(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_a_generation(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     submit(tenant="acme")
-    task = player.start()
+    task = fake_worker.start()
     asked = {"provider": "local", "action_type": "txt2img", "prompt": "a lighthouse", "prompt_id": None}
-    begun = begin_generation("player", task.id, task.epoch, **asked, request={"width": 64})
+    begun = begin_generation(WORKER_ID, task.id, task.epoch, **asked, request={"width": 64})
     path = f"/api/v1/generations/{begun.id}"
     found = client.get(path).json()
     assert (found["id"], found["task_id"], found["tenant"]) == (begun.id, task.id, "acme")
     assert (found["prompt"], found["request"], found["contents"]) == ("a lighthouse", {"width": 64}, [])
     assert (found["task_status"], found["raw_response"], found["error"]) == ("running", None, None)
     stored = StoredBytes(sha256="0" * 64, size=7, media_type="image/png")
-    [content_id] = finish_generation("player", task.id, task.epoch, raw_response={"id": 5}, contents=[stored])
-    player.complete(task)
+    [content_id] = finish_generation(WORKER_ID, task.id, task.epoch, raw_response={"id": 5}, contents=[stored])
+    fake_worker.complete(task)
     found = client.get(f"{path}/").json()
     assert (found["status"], found["raw_response"]) == ("completed", {"id": 5})
     assert found["contents"] == [
@@ -38,18 +38,18 @@ def test_a_generation(client: httpx2.Client, submit: Submit, player: Player) -> 
 
 def test_no_such_generation(client: httpx2.Client) -> None:
     for generation_id in (new_generation_id(), "nonsense", new_task_id(), "%00"):
-        problem(client.get(f"/api/v1/generations/{generation_id}"), 404, "generation-not-found")
+        expect_problem(client.get(f"/api/v1/generations/{generation_id}"), 404, "generation-not-found")
 
 
 def test_prompts(client: httpx2.Client) -> None:
     path = "/api/v1/prompts/house%20style"
-    problem(client.get(path), 404, "prompt-not-found")
+    expect_problem(client.get(path), 404, "prompt-not-found")
     stored = client.put(path, json={"text": "in watercolor"})
     assert (stored.status_code, stored.json()["id"], stored.json()["text"]) == (200, "house style", "in watercolor")
     assert client.get(path).json() == stored.json()
     replaced = client.put(path, json={"text": "in oil"}).json()
     assert (replaced["text"], replaced["created_at"]) == ("in oil", stored.json()["created_at"])
-    problem(client.get(f"{path}?tenant=acme"), 404, "prompt-not-found")
+    expect_problem(client.get(f"{path}?tenant=acme"), 404, "prompt-not-found")
     assert client.put(f"{path}?tenant=acme", json={"text": "theirs"}).json()["tenant"] == "acme"
     assert client.get(path).json()["text"] == "in oil"
 
@@ -60,9 +60,9 @@ def test_bad_prompts(client: httpx2.Client) -> None:
         ({}, "text"), ({"text": 1}, "text"), ({"text": " "}, "text"), ({"text": "x" * 20_001}, "text"),
         ({"text": "x", "more": 1}, "more"), ({"text": "\x00"}, "text"),
     ):  # fmt: skip
-        problem(client.put(path, json=body), 422, "invalid-input", field=field)
+        expect_problem(client.put(path, json=body), 422, "invalid-input", field=field)
     for name in ("%00", "x" * 201, "a%0Ab"):
-        problem(client.put(f"/api/v1/prompts/{name}", json={"text": "x"}), 422, "invalid-input", field="id")
-        problem(client.get(f"/api/v1/prompts/{name}"), 404, "prompt-not-found")
-    problem(client.get(f"{path}?tenants=x"), 422, "invalid-parameter", field="tenants")
-    problem(client.get(path), 404, "prompt-not-found")
+        expect_problem(client.put(f"/api/v1/prompts/{name}", json={"text": "x"}), 422, "invalid-input", field="id")
+        expect_problem(client.get(f"/api/v1/prompts/{name}"), 404, "prompt-not-found")
+    expect_problem(client.get(f"{path}?tenants=x"), 422, "invalid-parameter", field="tenants")
+    expect_problem(client.get(path), 404, "prompt-not-found")

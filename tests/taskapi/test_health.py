@@ -1,4 +1,4 @@
-"""Health, readiness, and what happens when the database is away."""
+"""Health and readiness, also while the database is down."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,13 +14,14 @@ from state.gates import Gate
 from state.gates.declarations import declare
 from state.schema.migration import migrate
 from state.tasks.submission import submit as submit_task
-from state.workers.registry import Identity, register, stopped
+from state.workers.identity import Identity
+from state.workers.registry import mark_stopped, register
 from tests.conftest import settings_for
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.postgres import TestPostgres
-from tests.taskapi.conftest import problem
-from tests.taskapi.player import Player
+from tests.taskapi.fake_worker import FakeWorker
+from tests.taskapi.problems import expect_problem
 from tests.taskapi.running import RunningServer
 
 Submit = Callable[..., dict[str, Any]]
@@ -51,12 +52,12 @@ def test_health_with_a_worker_and_without(client: httpx2.Client, clock: Clock) -
     assert health(client)["components"]["workers"]["alive"] == 0
     register(worker, ["stage"], 8)
     assert health(client)["status"] == "healthy"
-    stopped([worker.id])
+    mark_stopped([worker.id])
     assert health(client)["status"] == "degraded"
 
 
-def test_work_that_nobody_starts_is_noticed(
-    client: httpx2.Client, clock: Clock, submit: Submit, player: Player
+def test_a_stalled_queue_is_noticed(
+    client: httpx2.Client, clock: Clock, submit: Submit, fake_worker: FakeWorker
 ) -> None:
     def consumption() -> dict[str, Any]:
         document = health(client)
@@ -76,9 +77,9 @@ def test_work_that_nobody_starts_is_noticed(
     late = consumption()
     assert (late["status"], late["running"]) == ("stalled", 0)
     assert 100 <= late["oldest_queued_seconds"] < 200
-    claimed = player.start()
+    claimed = fake_worker.start()
     assert (consumption()["status"], consumption()["running"]) == ("moving", 1)
-    player.complete(claimed)
+    fake_worker.complete(claimed)
     lately = consumption()
     assert (lately["status"], lately["running"]) == ("moving", 0)
     assert lately["last_started_seconds"] < 60
@@ -99,7 +100,7 @@ def test_a_database_without_our_schema_is_not_ready(actors: None, postgres: Test
     postgres.execute("CREATE DATABASE bare")
     with settings_for(postgres.url("bare"), tmp_path), RunningServer() as server:
         answer = server.client.get("/readyz")
-        assert "callboard migrate" in problem(answer, 503, "not-ready")["detail"]
+        assert "callboard migrate" in expect_problem(answer, 503, "not-ready")["detail"]
         assert answer.headers["retry-after"]
         assert server.client.get("/livez").json() == {"status": "alive"}
         assert health(server.client)["status"] == "unhealthy"
@@ -114,20 +115,20 @@ def test_a_release_that_is_too_old_for_the_schema_is_not_ready(
     connection.execute("UPDATE callboard.schema_version SET version = version + 1")
     assert client.get("/readyz").json() == {"status": "ready"}
     connection.execute("UPDATE callboard.schema_version SET supports = version")
-    assert "Upgrade this release" in problem(client.get("/readyz"), 503, "not-ready")["detail"]
+    assert "Upgrade this release" in expect_problem(client.get("/readyz"), 503, "not-ready")["detail"]
 
 
-def test_a_server_starts_while_the_database_is_away(actors: None, tmp_path: Path) -> None:
+def test_a_server_starts_while_the_database_is_down(actors: None, tmp_path: Path) -> None:
     with settings_for("postgresql://nobody@127.0.0.1:1/nothing", tmp_path), RunningServer() as server:
         assert server.client.get("/livez").status_code == 200
         assert server.client.get("/api/v1/actors").status_code == 200
-        document = problem(server.client.get("/api/v1/tasks"), 503, "not-ready")
+        document = expect_problem(server.client.get("/api/v1/tasks"), 503, "not-ready")
         assert "nobody" not in str(document)
 
 
 @pytest.fixture
 def own_postgres(actors: None, tmp_path: Path) -> Iterator[TestPostgres]:
-    """A server that this test may stop."""
+    """A database server that the test may stop."""
     with tempfile.TemporaryDirectory(prefix="callboard-tests-", ignore_cleanup_errors=True) as folder:
         own = TestPostgres(Path(folder))
         own.start()
@@ -139,7 +140,7 @@ def own_postgres(actors: None, tmp_path: Path) -> Iterator[TestPostgres]:
             own.stop()
 
 
-def test_while_the_database_is_down_everything_says_so_and_then_goes_on(
+def test_requests_get_503_while_the_database_is_down_and_succeed_afterwards(
     own_postgres: TestPostgres, serve: Callable[..., RunningServer]
 ) -> None:
     server = serve()
@@ -154,7 +155,7 @@ def test_while_the_database_is_down_everything_says_so_and_then_goes_on(
         client.get(f"/api/v1/tasks/{task.task_id}/stream"),
         client.get("/readyz"),
     ):
-        document = problem(answer, 503, "not-ready")
+        document = expect_problem(answer, 503, "not-ready")
         assert answer.headers["retry-after"] == "2"
         assert "host" not in document["detail"]
         assert answer.elapsed.total_seconds() < 10
@@ -163,34 +164,6 @@ def test_while_the_database_is_down_everything_says_so_and_then_goes_on(
     own_postgres.start()
     eventually(lambda: client.get("/readyz").status_code == 200, what="ready again")
     assert client.get(f"/api/v1/tasks/{task.task_id}").json()["status"] == "queued"
-
-
-def test_actors(client: httpx2.Client) -> None:
-    page = client.get("/api/v1/actors").json()
-    assert page["next_cursor"] is None
-    found = {actor["name"]: actor for actor in page["items"]}
-    assert {"media_generation", "summarize", "agent", "strict"} <= set(found)
-    strict = found["strict"]
-    assert (strict["queue"], strict["max_attempts"], strict["time_limit_seconds"], strict["gates"]) == (
-        "other",
-        3,
-        60,
-        [],
-    )
-    assert strict["payload_schema"]["required"] == ["text"]
-    assert strict["policy"]["default"] == [5, 15, 60, 300]
-    assert found["summarize"]["max_age_seconds"] == 3600
-
-
-def test_workers(client: httpx2.Client, clock: Clock, connection: psycopg.Connection) -> None:
-    assert client.get("/api/v1/workers").json() == {"items": [], "next_cursor": None}
-    register(worker := Identity.of_this_process(), ["stage", "other"], 8)
-    [shown] = client.get("/api/v1/workers/").json()["items"]
-    assert (shown["id"], shown["pid"], shown["queues"]) == (worker.id, worker.pid, ["stage", "other"])
-    assert (shown["threads"], shown["running"], shown["alive"]) == (8, 0, True)
-    clock.advance(60)
-    [silent] = client.get("/api/v1/workers").json()["items"]
-    assert (silent["alive"], silent["silent_seconds"] > 59) == (False, True)
 
 
 def test_actors_that_no_worker_knows_are_named(

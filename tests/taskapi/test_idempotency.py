@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the same request twice does its work once."""
+"""`Idempotency-Key`: a repeated request creates no second task."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import psycopg
 
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
-from tests.taskapi.conftest import problem
+from tests.taskapi.problems import expect_problem
 
 Rows = Callable[[], dict[str, int]]
 
@@ -23,7 +23,7 @@ def post(client: httpx2.Client, key: str = "k", body: bytes = BODY, path: str = 
     return client.post(path, content=body, headers={"Idempotency-Key": key})
 
 
-def test_the_same_again_is_answered_the_same_byte_for_byte(client: httpx2.Client, rows: Rows) -> None:
+def test_a_repeated_request_gets_the_same_bytes(client: httpx2.Client, rows: Rows) -> None:
     first = post(client)
     assert (first.status_code, first.headers.get("idempotent-replayed")) == (202, None)
     again = post(client, path="/api/task")
@@ -35,11 +35,11 @@ def test_the_same_again_is_answered_the_same_byte_for_byte(client: httpx2.Client
 
 def test_another_body_is_refused(client: httpx2.Client, rows: Rows) -> None:
     post(client)
-    problem(post(client, body=BODY.replace(b"1.0", b"2.0")), 422, "idempotency-conflict")
+    expect_problem(post(client, body=BODY.replace(b"1.0", b"2.0")), 422, "idempotency-conflict")
     assert rows()["tasks"] == 1
 
 
-def test_keys_are_apart_for_each_route_and_tenant(client: httpx2.Client, rows: Rows) -> None:
+def test_each_route_and_tenant_has_keys_of_its_own(client: httpx2.Client, rows: Rows) -> None:
     other = b'{"actor": "anything", "payload": {}, "tenant": "acme"}'
     answers = [post(client), post(client, body=TEXT, path="/api/v1/tasks/summarize"), post(client, body=other)]
     assert [answer.status_code for answer in answers] == [202, 202, 202]
@@ -57,8 +57,8 @@ def test_after_a_day_the_key_is_free_again(client: httpx2.Client, clock: Clock) 
 
 
 def test_a_refused_request_does_not_use_up_its_key(client: httpx2.Client, rows: Rows) -> None:
-    problem(post(client, body=b'{"actor": "nobody", "payload": {}}'), 404, "unknown-actor")
-    problem(post(client, body=b'{"actor": "strict", "payload": {}}'), 422, "invalid-input")
+    expect_problem(post(client, body=b'{"actor": "nobody", "payload": {}}'), 404, "unknown-actor")
+    expect_problem(post(client, body=b'{"actor": "strict", "payload": {}}'), 422, "invalid-input")
     assert rows() == {"tasks": 0, "events": 0, "idempotency": 0}
     assert post(client).status_code == 202
 
@@ -67,29 +67,29 @@ def test_a_key_must_be_short_and_printable(client: httpx2.Client, rows: Rows) ->
     for key in ("", "k" * 256, "a\tb", "sch\u00f6n"):
         headers = [(b"idempotency-key", key.encode("latin-1"))]
         answer = client.post("/api/v1/tasks", content=BODY, headers=headers)
-        problem(answer, 422, "invalid-parameter", field="Idempotency-Key")
+        expect_problem(answer, 422, "invalid-parameter", field="Idempotency-Key")
     assert rows()["tasks"] == 0
     assert post(client, key="k" * 255).status_code == 202
 
 
-def test_while_the_first_is_under_way_the_second_is_told_so(
+def test_while_the_first_request_is_under_way_the_second_gets_409(
     client: httpx2.Client, connection: psycopg.Connection, rows: Rows
 ) -> None:
-    """The first one stands still at a lock that we hold."""
+    """The first request waits for a lock that the test holds."""
     with ThreadPoolExecutor(1) as pool:
         with connection.transaction():
             connection.execute("LOCK TABLE callboard.tasks IN EXCLUSIVE MODE")
             first = pool.submit(post, client)
             eventually(lambda: connection.execute(HELD).fetchone(), 5, what="the first holds its key")
             answer = post(client)
-            problem(answer, 409, "idempotency-pending")
+            expect_problem(answer, 409, "idempotency-pending")
             assert answer.headers["retry-after"] == "1"
         task_id = first.result(20).json()["task_id"]
     assert post(client).json()["task_id"] == task_id
     assert rows()["tasks"] == 1
 
 
-def test_twenty_at_once_make_one_task(client: httpx2.Client, rows: Rows) -> None:
+def test_twenty_requests_at_once_create_one_task(client: httpx2.Client, rows: Rows) -> None:
     together = threading.Barrier(20)
 
     def one(_: int) -> httpx2.Response:
@@ -98,7 +98,7 @@ def test_twenty_at_once_make_one_task(client: httpx2.Client, rows: Rows) -> None
             answer = post(client)
             if answer.status_code != 409:
                 return answer
-            problem(answer, 409, "idempotency-pending")
+            expect_problem(answer, 409, "idempotency-pending")
         raise AssertionError("the first never ended")
 
     with ThreadPoolExecutor(20) as pool:

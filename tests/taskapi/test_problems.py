@@ -1,10 +1,10 @@
-"""What a client is told of errors of the database."""
+"""The problems that errors of the database become."""
 
 import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from taskapi.problems import problem_of
+from taskapi.api.problems import to_problem
 
 
 @pytest.mark.parametrize(
@@ -18,5 +18,5 @@ from taskapi.problems import problem_of
         (psycopg.errors.UndefinedColumn(), 500),
     ],
 )
-def test_a_database_that_will_be_back_is_not_our_fault(failure: psycopg.Error, status: int) -> None:
-    assert problem_of(failure).status == status
+def test_each_error_of_the_database_has_its_status(failure: psycopg.Error, status: int) -> None:
+    assert to_problem(failure).status == status

@@ -1,9 +1,9 @@
-"""Providers over HTTP: what they can do, whether they can do it here, and at what price."""
+"""Providers over HTTP: their actions, their availability, and previews."""
 
 import httpx2
 import pytest
 
-from tests.taskapi.conftest import problem
+from tests.taskapi.problems import expect_problem
 
 PREVIEW = "/api/v1/providers/{}/preview"
 
@@ -50,7 +50,7 @@ def test_preview(client: httpx2.Client) -> None:
 def test_bad_previews(client: httpx2.Client) -> None:
     good = {"action_type": "txt2img", "params": {}}
     for name in ("nobody", "%00", "Local"):
-        document = problem(client.post(PREVIEW.format(name), json=good), 404, "unknown-provider")
+        document = expect_problem(client.post(PREVIEW.format(name), json=good), 404, "unknown-provider")
         assert "leonardo" in document["known"]
     for body, field in (
         ({"action_type": "fly", "params": {}}, "action_type"),
@@ -62,5 +62,5 @@ def test_bad_previews(client: httpx2.Client) -> None:
         ({**good, "params": {"nonsense": 1}}, "params.nonsense"),
         ({**good, "prompt": "a lighthouse"}, "prompt"),
     ):
-        problem(client.post(PREVIEW.format("local"), json=body), 422, "invalid-input", field=field)
-    problem(client.post(PREVIEW.format("local")), 400, "empty-body")
+        expect_problem(client.post(PREVIEW.format("local"), json=body), 422, "invalid-input", field=field)
+    expect_problem(client.post(PREVIEW.format("local")), 400, "empty-body")

@@ -1,4 +1,4 @@
-"""Targets over HTTP: who stands in line, in order of arrival."""
+"""Targets over HTTP: their unfinished tasks, in order of arrival."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import httpx2
 
 from state.tasks.ids import new_task_id
-from tests.taskapi.conftest import problem
-from tests.taskapi.player import Player
+from tests.taskapi.fake_worker import FakeWorker
+from tests.taskapi.problems import expect_problem
 
 Submit = Callable[..., dict[str, Any]]
 
@@ -16,7 +16,7 @@ def ids(client: httpx2.Client, path: str) -> list[str]:
     return [task["task_id"] for task in client.get(f"/api/v1/targets/{path}").json()["items"]]
 
 
-def test_its_unfinished_tasks_in_order(client: httpx2.Client, submit: Submit) -> None:
+def test_unfinished_tasks_in_order(client: httpx2.Client, submit: Submit) -> None:
     first, second, third = (submit(target="repo/a", priority=priority)["task_id"] for priority in (3, 2, 0))
     submit(target="repo/b")
     other = submit(target="repo/a", tenant="acme")["task_id"]
@@ -29,11 +29,13 @@ def test_its_unfinished_tasks_in_order(client: httpx2.Client, submit: Submit) ->
     assert ids(client, "nothing") == []
 
 
-def test_a_dead_one_stays_and_holds_the_others_up(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_a_dead_task_stays_and_blocks_the_others(
+    client: httpx2.Client, submit: Submit, fake_worker: FakeWorker
+) -> None:
     first, second = (submit(target="t")["task_id"] for _ in range(2))
-    running = player.start()
+    running = fake_worker.start()
     assert running.id == first
-    player.fail(running)
+    fake_worker.fail(running)
     view = client.get("/api/v1/targets/t").json()
     assert (view["items"][0]["task_id"], view["items"][0]["status"]) == (first, "dead")
     assert view["items"][1]["task_id"] == second
@@ -47,13 +49,13 @@ def test_pages(client: httpx2.Client, submit: Submit) -> None:
     assert ([task["task_id"] for task in rest["items"]], rest["next_cursor"]) == (tasks[2:], None)
 
 
-def test_bad_questions(client: httpx2.Client) -> None:
+def test_bad_parameters(client: httpx2.Client) -> None:
     for path in ("%00", "a" * 201):
-        problem(client.get(f"/api/v1/targets/{path}"), 422, "invalid-parameter", field="target")
-    problem(client.get("/api/v1/targets/t?tenant="), 422, "invalid-parameter", field="tenant")
-    problem(client.get("/api/v1/targets/t?tenant=%00"), 422, "invalid-parameter", field="tenant")
-    problem(client.get("/api/v1/targets/t?limit=0"), 422, "invalid-parameter", field="limit")
-    problem(client.get("/api/v1/targets/t?cursor=x"), 422, "invalid-parameter", field="cursor")
+        expect_problem(client.get(f"/api/v1/targets/{path}"), 422, "invalid-parameter", field="target")
+    expect_problem(client.get("/api/v1/targets/t?tenant="), 422, "invalid-parameter", field="tenant")
+    expect_problem(client.get("/api/v1/targets/t?tenant=%00"), 422, "invalid-parameter", field="tenant")
+    expect_problem(client.get("/api/v1/targets/t?limit=0"), 422, "invalid-parameter", field="limit")
+    expect_problem(client.get("/api/v1/targets/t?cursor=x"), 422, "invalid-parameter", field="cursor")
 
 
 def test_tasks_by_target(client: httpx2.Client, submit: Submit) -> None:
@@ -63,30 +65,32 @@ def test_tasks_by_target(client: httpx2.Client, submit: Submit) -> None:
     assert [task["task_id"] for task in found] == [wanted]
 
 
-def test_what_holds_a_target_up_is_resumed_or_cleared(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_a_task_that_blocks_its_target_is_resumed_or_cleared(
+    client: httpx2.Client, submit: Submit, fake_worker: FakeWorker
+) -> None:
     first, second = (submit(target="repo/a", tenant="acme")["task_id"] for _ in range(2))
     jobs = "/api/v1/targets/repo/a/jobs"
     for _ in range(2):
-        running = player.start()
+        running = fake_worker.start()
         assert running.id == first
-        player.fail(running)
+        fake_worker.fail(running)
         resumed = client.post(f"{jobs}/{first}/resume?tenant=acme")
         assert (resumed.status_code, resumed.json()["status"]) == (200, "queued"), resumed.text
-    problem(client.post(f"{jobs}/{first}/resume?tenant=acme"), 409, "illegal-transition", task_id=first)
-    player.fail(player.start())
+    expect_problem(client.post(f"{jobs}/{first}/resume?tenant=acme"), 409, "illegal-transition", task_id=first)
+    fake_worker.fail(fake_worker.start())
     cleared = client.post(f"{jobs}/{first}/clear?tenant=acme")
     assert (cleared.status_code, cleared.json()["status"]) == (200, "canceled"), cleared.text
-    running = player.start()
+    running = fake_worker.start()
     assert running.id == second
     asked = client.post(f"{jobs}/{second}/clear?tenant=acme")
     assert (asked.status_code, asked.json()["cancel_requested"]) == (202, "cancel")
-    problem(client.post(f"{jobs}/{first}/clear?tenant=acme"), 409, "illegal-transition")
+    expect_problem(client.post(f"{jobs}/{first}/clear?tenant=acme"), 409, "illegal-transition")
 
 
 def test_a_job_of_another_target(client: httpx2.Client, submit: Submit) -> None:
     task_id = submit(target="t", tenant="acme")["task_id"]
     for verb in ("resume", "clear"):
         for path in (f"t/jobs/{task_id}", f"u/jobs/{task_id}", f"t/jobs/{new_task_id()}", "t/jobs/nonsense"):
-            problem(client.post(f"/api/v1/targets/{path}/{verb}"), 404, "task-not-found")
-        problem(client.post(f"/api/v1/targets/u/jobs/{task_id}/{verb}?tenant=acme"), 404, "task-not-found")
+            expect_problem(client.post(f"/api/v1/targets/{path}/{verb}"), 404, "task-not-found")
+        expect_problem(client.post(f"/api/v1/targets/u/jobs/{task_id}/{verb}?tenant=acme"), 404, "task-not-found")
     assert client.get(f"/api/v1/tasks/{task_id}").json()["status"] == "queued"

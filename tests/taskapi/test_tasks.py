@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from state.tasks.ids import new_task_id
-from tests.taskapi.conftest import problem
-from tests.taskapi.player import Player
+from tests.taskapi.fake_worker import WORKER_ID, FakeWorker
+from tests.taskapi.problems import expect_problem
 
 Submit = Callable[..., dict[str, Any]]
 
@@ -50,19 +50,19 @@ def test_all_options_are_kept(submit: Submit) -> None:
     assert (placed["target"], placed["gates"]) == ("site/1", ["target:acme/site/1", "tenant:acme"])
 
 
-def test_a_dedup_key_that_is_held_answers_its_holder(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_a_taken_dedup_key_returns_its_holder(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     first = submit(dedup_key="daily")
     assert (first["dedup_key"], first["deduplicated"]) == ("daily", False)
     again = client.post("/api/v1/tasks", json={"actor": "anything", "payload": {"x": 1}, "dedup_key": "daily"})
     assert (again.status_code, again.json()["deduplicated"]) == (200, True)
     assert again.json()["task_id"] == first["task_id"]
     assert again.headers["location"] == first["links"]["self"]
-    player.complete(player.start())
+    fake_worker.complete(fake_worker.start())
     assert submit(dedup_key="daily")["task_id"] != first["task_id"]
 
 
 @pytest.mark.parametrize("path", ["/api/v1/tasks", "/api/v1/tasks/", "/api/task", "/api/task/"])
-def test_older_names_and_trailing_slashes(client: httpx2.Client, path: str) -> None:
+def test_older_paths_and_trailing_slashes(client: httpx2.Client, path: str) -> None:
     answer = client.post(path, json={"task_type": "anything", "payload": {}})
     assert (answer.status_code, answer.json()["actor"]) == (202, "anything")
     task_id = answer.json()["task_id"]
@@ -78,7 +78,7 @@ def test_summarize(client: httpx2.Client) -> None:
     assert client.post("/api/v1/tasks/summarize", json={"content": "One."}).json()["payload"]["max_sentences"] == 5
 
 
-def test_the_list_goes_on_page_by_page(client: httpx2.Client, submit: Submit) -> None:
+def test_the_list_has_pages(client: httpx2.Client, submit: Submit) -> None:
     ids = [submit()["task_id"] for _ in range(5)]
     seen, cursor = [], None
     for _ in range(3):
@@ -92,9 +92,9 @@ def test_the_list_goes_on_page_by_page(client: httpx2.Client, submit: Submit) ->
     assert len(client.get("/api/v1/tasks/").json()["items"]) == 5
 
 
-def test_the_list_can_be_filtered(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_the_list_can_be_filtered(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     dead = submit(payload={"workflow_run_id": "run-1"}, tenant="acme")["task_id"]
-    player.fail(player.start(), "NotFound")
+    fake_worker.fail(fake_worker.start(), "NotFound")
     queued = submit("strict", {"text": "x"})["task_id"]
     filters = {
         "status=dead": [dead], "status=queued": [queued], "status=running": [],
@@ -107,16 +107,16 @@ def test_the_list_can_be_filtered(client: httpx2.Client, submit: Submit, player:
         assert [task["task_id"] for task in items] == expected, query
 
 
-def test_attempts_and_events(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_attempts_and_events(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     task_id = submit()["task_id"]
-    claimed = player.start()
+    claimed = fake_worker.start()
     running = client.get(f"/api/v1/tasks/{task_id}").json()
-    assert (running["status"], running["worker_id"], running["attempt"]) == ("running", "player", 1)
+    assert (running["status"], running["worker_id"], running["attempt"]) == ("running", WORKER_ID, 1)
     assert running["lease_expires_at"] > running["heartbeat_at"]
     [attempt] = client.get(f"/api/v1/tasks/{task_id}/attempts").json()["items"]
     assert (attempt["epoch"], attempt["outcome"], attempt["finished_at"]) == (1, None, None)
-    player.say(claimed, "a", "b")
-    player.fail(claimed)
+    fake_worker.emit(claimed, "a", "b")
+    fake_worker.fail(claimed)
     [attempt] = client.get(f"/api/v1/tasks/{task_id}/attempts").json()["items"]
     assert (attempt["outcome"], attempt["error"]["type"]) == ("failed", "NotFound")
     dead = client.get(f"/api/v1/tasks/{task_id}").json()
@@ -136,40 +136,40 @@ def test_attempts_and_events(client: httpx2.Client, submit: Submit, player: Play
     assert client.get(f"/api/v1/tasks/{task_id}/events?after=99").json() == {"items": [], "next_cursor": None}
 
 
-def test_cancel_happens_at_once_or_is_asked_for(client: httpx2.Client, submit: Submit, player: Player) -> None:
+def test_cancel_happens_at_once_or_is_requested(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     queued = submit(queue="other")["links"]["cancel"]
     answer = client.post(queued)
     assert (answer.status_code, answer.json()["status"]) == (200, "canceled")
     task = submit()
-    claimed = player.start()
+    claimed = fake_worker.start()
     answer = client.post(task["links"]["cancel"], json={"force": True})
     assert (answer.status_code, answer.json()["status"]) == (202, "running")
     assert answer.json()["cancel_requested"] == "force"
-    player.complete(claimed)
+    fake_worker.complete(claimed)
     again = client.post(task["links"]["cancel"], json={})
-    problem(again, 409, "illegal-transition", task_id=task["task_id"], task_status="completed")
+    expect_problem(again, 409, "illegal-transition", task_id=task["task_id"], task_status="completed")
 
 
 def test_a_bad_cancel_cancels_nothing(client: httpx2.Client, submit: Submit) -> None:
     task = submit()
     for body in (b'{"force": "yes"}', b'{"force": 1}', b'{"forse": true}', b"[]"):
-        problem(client.post(task["links"]["cancel"], content=body), 422, "invalid-input")
-    problem(client.post(task["links"]["cancel"], content=b"nonsense"), 400, "invalid-json")
+        expect_problem(client.post(task["links"]["cancel"], content=body), 422, "invalid-input")
+    expect_problem(client.post(task["links"]["cancel"], content=b"nonsense"), 400, "invalid-json")
     assert client.get(task["links"]["self"]).json()["status"] == "queued"
 
 
 def test_a_malformed_id_is_not_found(client: httpx2.Client) -> None:
     for task_id in ("nonsense", "tq_", "tq_" + "0" * 33, "TQ_" + "0" * 32, "%00", "tq_%2e%2e", "ü"):
         for tail in ("", "/attempts", "/events", "/stream"):
-            problem(client.get(f"/api/v1/tasks/{task_id}{tail}"), 404, "task-not-found")
-        problem(client.post(f"/api/v1/tasks/{task_id}/cancel"), 404, "task-not-found")
+            expect_problem(client.get(f"/api/v1/tasks/{task_id}{tail}"), 404, "task-not-found")
+        expect_problem(client.post(f"/api/v1/tasks/{task_id}/cancel"), 404, "task-not-found")
 
 
 def test_an_unknown_id_is_not_found(client: httpx2.Client) -> None:
     task_id = new_task_id()
     for tail in ("", "/attempts", "/events", "/stream"):
-        problem(client.get(f"/api/v1/tasks/{task_id}{tail}"), 404, "task-not-found", task_id=task_id)
-    problem(client.post(f"/api/v1/tasks/{task_id}/cancel"), 404, "task-not-found", task_id=task_id)
+        expect_problem(client.get(f"/api/v1/tasks/{task_id}{tail}"), 404, "task-not-found", task_id=task_id)
+    expect_problem(client.post(f"/api/v1/tasks/{task_id}/cancel"), 404, "task-not-found", task_id=task_id)
 
 
 BAD_QUERIES = [
@@ -180,10 +180,10 @@ BAD_QUERIES = [
 
 def test_a_malformed_query_is_refused(client: httpx2.Client) -> None:
     for query in BAD_QUERIES:
-        problem(client.get(f"/api/v1/tasks?{query}"), 422, "invalid-parameter")
+        expect_problem(client.get(f"/api/v1/tasks?{query}"), 422, "invalid-parameter")
 
 
 def test_a_malformed_position_is_refused(client: httpx2.Client, submit: Submit) -> None:
     events = submit()["links"]["events"]
     for query in ("after=-1", "after=x", "after=2147483648", "limit=0", "cursor=dHFf", "before=1"):
-        problem(client.get(f"{events}?{query}"), 422, "invalid-parameter", field=query.partition("=")[0])
+        expect_problem(client.get(f"{events}?{query}"), 422, "invalid-parameter", field=query.partition("=")[0])

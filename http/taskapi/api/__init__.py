@@ -1,0 +1,1 @@
+"""Parts that all resources share: operations, OpenAPI, problem documents, bodies, parameters, pages."""

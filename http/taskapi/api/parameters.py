@@ -1,0 +1,57 @@
+"""Parameters of the path and of the query that several resources use."""
+
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+
+from state import jsonsafe
+from state.errors import TaskNotFound
+from state.tasks.ids import is_task_id
+from taskapi.api.problems import Problem
+
+_MAX_POSITION = 2**31 - 1  # the n of an event is an integer of four bytes
+
+_Query = TypeVar("_Query", bound=BaseModel)
+
+
+def _require_digits(value: object) -> object:
+    """Pydantic would also accept 1.0 and 1_0."""
+    if isinstance(value, str) and not (value.isascii() and value.isdecimal()):
+        raise ValueError("must be a whole number")
+    return value
+
+
+Count = Annotated[int, BeforeValidator(_require_digits)]
+Position = Annotated[Count, Field(ge=0, le=_MAX_POSITION)]  # the n of an event; 0 is before the first event
+
+
+class TenantQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    tenant: str | None = Field(None, min_length=1, max_length=200)
+
+
+def parse_query(request: Request, model: type[_Query]) -> _Query:
+    pairs = request.query_params.multi_items()
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise Problem("invalid-parameter", "Give each parameter once.")
+    try:
+        jsonsafe.check(values)
+        return model.model_validate(values)
+    except jsonsafe.UnsafeJson as unsafe:
+        raise Problem.at_unsafe_json("invalid-parameter", unsafe) from None
+    except ValidationError as refused:
+        raise Problem.of_validation("invalid-parameter", refused) from None
+
+
+def parse_task_id(request: Request) -> str:
+    task_id: str = request.path_params["task_id"]
+    if not is_task_id(task_id):
+        raise TaskNotFound(task_id)
+    return task_id
+
+
+def is_position(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 10 and int(text) <= _MAX_POSITION

@@ -1,0 +1,107 @@
+"""Dead letters: the list, and the verbs that act on many of them at once."""
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from state.tasks.deadletters import Bulk, dismiss_many, list_dead_letters, redrive
+from state.tasks.ids import is_task_id
+from taskapi.api.bodies import read_body, send_json
+from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
+from taskapi.api.paging import Page, PageQuery
+from taskapi.api.parameters import parse_query
+from taskapi.api.verbs import run_verb
+from taskapi.resources.tasks import TaskView, build_task_page
+
+_MAX_AGE = 10 * 365 * 24 * 3600.0
+
+
+class DeadLetterFilter(BaseModel):
+    """A dead letter is taken if all of these match."""
+
+    actor: str | None = None
+    error_type: str | None = None
+    older_than: float | None = Field(None, ge=0, le=_MAX_AGE, description="Seconds since the task died.")
+    tenant: str | None = None
+
+
+class DeadLetterQuery(PageQuery, DeadLetterFilter):
+    pass
+
+
+class BulkBody(DeadLetterFilter):
+    """At least one of actor, error_type and older_than is required, unless `all` is true."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    all: bool = Field(False, description="Required if there is no filter.")
+    dry_run: bool = Field(False, description="Change nothing; return what would be done.")
+
+
+class BulkGroup(BaseModel):
+    actor: str
+    error_type: str | None
+    tasks: int
+
+
+class BulkView(BaseModel):
+    """What was done, or would have been done without `dry_run`."""
+
+    tasks: int
+    skipped: int = Field(description="Tasks that stay as they are: another unfinished task holds their dedup key.")
+    groups: list[BulkGroup] = Field(description="All dead letters that match the filter.")
+    dry_run: bool
+
+    @classmethod
+    def of(cls, bulk: Bulk) -> "BulkView":
+        groups = [BulkGroup.model_validate(group) for group in bulk.groups]
+        return cls(tasks=bulk.tasks, skipped=bulk.skipped, groups=groups, dry_run=bulk.dry_run)
+
+
+async def get_list(request: Request) -> Response:
+    query = parse_query(request, DeadLetterQuery)
+    before = query.get_position(is_task_id)
+    filters = query.model_dump(include=set(DeadLetterFilter.model_fields))
+    found = await run_verb(request, list_dead_letters, before=before, limit=query.fetch_limit, **filters)
+    return send_json(Page[TaskView](**build_task_page(query, found)))
+
+
+async def post_redrive(request: Request) -> Response:
+    body = await read_body(request, BulkBody)
+    return send_json(BulkView.of(await run_verb(request, redrive, **body.model_dump())))
+
+
+async def post_dismiss(request: Request) -> Response:
+    body = await read_body(request, BulkBody)
+    return send_json(BulkView.of(await run_verb(request, dismiss_many, **body.model_dump())))
+
+
+OPERATIONS = [
+    Operation(
+        "GET",
+        f"{PREFIX}/queues/dlq",
+        get_list,
+        "List the dead letters, newest first",
+        {200: Page[TaskView]},
+        query=DeadLetterQuery,
+        problems=("invalid-parameter",),
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/queues/dlq/redrive",
+        post_redrive,
+        "Run all dead letters that match a filter again",
+        {200: BulkView},
+        body=BulkBody,
+        problems=("empty-filter", *BODY_PROBLEMS),
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/queues/dlq/dismiss",
+        post_dismiss,
+        "Dismiss all dead letters that match a filter: they are canceled",
+        {200: BulkView},
+        body=BulkBody,
+        problems=("empty-filter", *BODY_PROBLEMS),
+    ),
+]

@@ -1,0 +1,169 @@
+"""POST /tasks and /tasks/summarize: submitting tasks, each once if the request has an `Idempotency-Key`."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from starlette.requests import Request
+from starlette.responses import Response
+
+from state.database import AnyConnection
+from state.database.notifier import notify_work
+from state.errors import InvalidPayload
+from state.tasks.idempotency import run_once
+from state.tasks.new_task import NewTask
+from state.tasks.submission import submit_new
+from taskapi.api.bodies import parse_body, read_raw_body
+from taskapi.api.moments import Moment
+from taskapi.api.operation import PREFIX, Operation
+from taskapi.api.problems import Problem
+from taskapi.api.verbs import run_verb
+from taskapi.resources.tasks import Links, TaskView
+
+_MAX_KEY = 255  # characters of an Idempotency-Key
+
+
+class TaskOptions(BaseModel):
+    """Everything about a task except its actor and payload. The actor's declaration applies where nothing is given."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    queue: str | None = Field(None, min_length=1, max_length=200)
+    priority: int = Field(2, ge=0, le=3, description="0 comes first.")
+    max_attempts: int | None = Field(None, ge=1, le=1000)
+    delay_seconds: float | None = Field(None, ge=0)
+    available_at: Moment | None = None
+    max_age_seconds: float | None = Field(None, ge=0, description="Counted from the moment the task may start.")
+    tenant: str | None = Field(None, min_length=1, max_length=200)
+    target: str | None = Field(None, min_length=1, max_length=200, description="A target runs one task at a time.")
+    dedup_key: str | None = Field(None, min_length=1, max_length=200)
+    dedup_ttl_seconds: float = Field(24 * 3600.0, ge=0, description="The longest time that the key is held.")
+
+    def build_task(self, actor: str, payload: dict[str, Any]) -> NewTask:
+        options = {name: getattr(self, name) for name in TaskOptions.model_fields}
+        return NewTask(actor, payload, **options)
+
+
+class NewTaskBody(TaskOptions):
+    """A task. `task_type` may stand for `actor`."""
+
+    actor: str = Field(min_length=1, max_length=200, description="See GET /api/v1/actors.")
+    payload: dict[str, Any] = Field(description="Must fit the actor's payload schema.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_task_type(cls, body: Any) -> Any:
+        if isinstance(body, dict) and "task_type" in body and "actor" not in body:
+            body = {("actor" if name == "task_type" else name): value for name, value in body.items()}
+        return body
+
+    def to_task(self) -> NewTask:
+        return self.build_task(self.actor, self.payload)
+
+
+class SummarizeBody(TaskOptions):
+    """A text to summarize."""
+
+    content: str
+    max_sentences: int | None = None
+
+    def to_task(self) -> NewTask:
+        payload: dict[str, Any] = {"content": self.content}
+        if self.max_sentences is not None:
+            payload["max_sentences"] = self.max_sentences
+        return self.build_task("summarize", payload)
+
+
+class AcceptedTask(TaskView):
+    """The submitted task. If `deduplicated` is true, it is the existing task that holds the dedup key."""
+
+    deduplicated: bool = False
+
+
+async def post_task(request: Request) -> Response:
+    return await run_verb(request, _submit_task, await read_raw_body(request), _parse_idempotency_key(request))
+
+
+async def post_summarize(request: Request) -> Response:
+    return await run_verb(request, _submit_text, await read_raw_body(request), _parse_idempotency_key(request))
+
+
+def _parse_idempotency_key(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= _MAX_KEY and key.isascii() and key.isprintable()):
+        message = f"must be 1 to {_MAX_KEY} printable characters"
+        raise Problem.at_field("invalid-parameter", "Idempotency-Key", message)
+    return key
+
+
+def _submit_task(raw: bytes, key: str | None) -> Response:
+    return _submit_once("tasks", parse_body(raw, NewTaskBody).to_task(), raw, key)
+
+
+def _submit_text(raw: bytes, key: str | None) -> Response:
+    try:
+        return _submit_once("tasks/summarize", parse_body(raw, SummarizeBody).to_task(), raw, key)
+    except InvalidPayload as refused:  # names a field of the payload, but the client sent it beside the options
+        name = refused.field.removeprefix("payload.")
+        message = str(refused).removeprefix(f"{refused.field}: ")
+        raise Problem.at_field("invalid-input", name, message) from None
+
+
+def _submit_once(route: str, new: NewTask, raw: bytes, key: str | None) -> Response:
+    def submit(conn: AnyConnection | None) -> dict[str, Any]:
+        task = submit_new(new, conn=conn)
+        return {
+            "status": 200 if task.deduplicated else 202,
+            "location": Links.of(task.task_id).self,
+            "queue": task.queue,
+            "body": AcceptedTask.of(task).model_dump_json(),  # as text: jsonb would change the order of its members
+        }
+
+    if key is None:
+        return _send_accepted(submit(None))
+    accepted, replayed = run_once(key, route, new.tenant, raw, submit)
+    if replayed:
+        return _send_accepted(accepted, {"Idempotent-Replayed": "true"})
+    notify_work([accepted["queue"]])  # submit_new does not notify inside a transaction that is still open
+    return _send_accepted(accepted)
+
+
+def _send_accepted(accepted: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+    headers = {"Location": accepted["location"], **(headers or {})}
+    return Response(accepted["body"], accepted["status"], headers, "application/json")
+
+
+_PROBLEMS = (
+    "empty-body",
+    "invalid-encoding",
+    "invalid-json",
+    "unknown-actor",
+    "idempotency-pending",
+    "body-too-large",
+    "invalid-input",
+    "invalid-parameter",
+    "idempotency-conflict",
+)
+
+OPERATIONS = [
+    Operation(
+        "POST",
+        f"{PREFIX}/tasks",
+        post_task,
+        "Submit a task; 200 and the existing task if another task holds its dedup key",
+        {202: AcceptedTask, 200: AcceptedTask},
+        body=NewTaskBody,
+        headers=("Idempotency-Key",),
+        problems=_PROBLEMS,
+        older_paths=("/api/task",),
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/tasks/summarize",
+        post_summarize,
+        "Submit a text to summarize",
+        {202: AcceptedTask, 200: AcceptedTask},
+        body=SummarizeBody,
+        headers=("Idempotency-Key",),
+        problems=_PROBLEMS,
+    ),
+]

@@ -1,0 +1,182 @@
+"""Tasks: the list, one task, its attempts and its events."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from state.tasks.events import EVENT_KINDS, STREAM_KINDS, Event, get_events
+from state.tasks.ids import is_task_id
+from state.tasks.reads import Task, get_attempts, get_task, list_tasks
+from state.transitions import Lane, Status
+from taskapi.api.bodies import send_json
+from taskapi.api.moments import convert_to_utc
+from taskapi.api.operation import PREFIX, Operation
+from taskapi.api.paging import Page, PageQuery
+from taskapi.api.parameters import Position, is_position, parse_query, parse_task_id
+from taskapi.api.verbs import run_verb
+
+_STORED_KINDS = ", ".join(kind for kind in EVENT_KINDS if kind not in STREAM_KINDS)
+
+
+class Links(BaseModel):
+    self: str
+    events: str
+    attempts: str
+    stream: str
+    cancel: str
+
+    @classmethod
+    def of(cls, task_id: str) -> "Links":
+        here = f"{PREFIX}/tasks/{task_id}"
+        parts = {name: f"{here}/{name}" for name in ("events", "attempts", "stream", "cancel")}
+        return cls.model_validate({"self": here, **parts})
+
+
+class TaskView(Task):
+    """A task. A null is null, not missing."""
+
+    last_event: int = Field(exclude=True)
+    deduplicated: bool = Field(False, exclude=True)
+    links: Links
+
+    @classmethod
+    def of(cls, task: Task) -> "TaskView":
+        values = convert_to_utc(task.__dict__)
+        updated_at = task.progress.get("updated_at")
+        if isinstance(updated_at, str):  # Postgres writes moments in JSON in a format of its own
+            values["progress"] = {**task.progress, "updated_at": datetime.fromisoformat(updated_at).astimezone(UTC)}
+        return cls.model_construct(**values, links=Links.of(task.task_id))
+
+
+class EventView(BaseModel):
+    """An event of a task's history. Each task numbers its events from 1."""
+
+    n: int
+    kind: str = Field(description=f"One of {_STORED_KINDS}; an actor may emit further kinds of its own.")
+    data: dict[str, Any]
+    at: datetime
+
+    @classmethod
+    def of(cls, event: Event) -> "EventView":
+        return cls.model_construct(n=event.n, kind=event.kind, data=event.data, at=event.at.astimezone(UTC))
+
+
+class AttemptView(BaseModel):
+    """An execution of a task. The one that runs now has no outcome yet."""
+
+    epoch: int
+    attempt: int
+    worker_id: str
+    outcome: str | None
+    error: dict[str, Any] | None
+    started_at: datetime
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "AttemptView":
+        return cls.model_construct(**convert_to_utc(row))
+
+
+class TaskFilter(BaseModel):
+    """The filters of GET /tasks. A task is listed if all of them match."""
+
+    status: Status | None = None
+    actor: str | None = None
+    queue: str | None = None
+    lane: Lane | None = None
+    workflow_run_id: str | None = None
+    tenant: str | None = None
+    target: str | None = None
+    error_type: str | None = None
+
+
+class TaskQuery(PageQuery, TaskFilter):
+    pass
+
+
+class EventQuery(PageQuery):
+    after: Position = Field(0, description="Only events with a greater n.")
+    cursor: str | None = Field(None, description="`next_cursor` of the page before; overrides `after`.")
+
+
+async def get_list(request: Request) -> Response:
+    return await run_verb(request, _list_page, parse_query(request, TaskQuery))
+
+
+def _list_page(query: TaskQuery) -> Response:
+    """Runs in the thread of the verb: serializing hundreds of tasks would block the event loop."""
+    before = query.get_position(is_task_id)
+    found = list_tasks(before=before, limit=query.fetch_limit, **query.model_dump(include=set(TaskFilter.model_fields)))
+    return send_json(Page[TaskView](**build_task_page(query, found)))
+
+
+def build_task_page(query: PageQuery, found: list[Task]) -> dict[str, Any]:
+    """Returns `items` and `next_cursor` of a page of tasks whose cursors are task ids."""
+    tasks, next_cursor = query.cut(found, lambda task: task.task_id)
+    return {"items": [TaskView.of(task) for task in tasks], "next_cursor": next_cursor}
+
+
+async def get_one(request: Request) -> Response:
+    return send_json(TaskView.of(await run_verb(request, get_task, parse_task_id(request))))
+
+
+async def get_attempts_of_one(request: Request) -> Response:
+    rows = await run_verb(request, get_attempts, parse_task_id(request))
+    return send_json(Page[AttemptView](items=[AttemptView.of(row) for row in rows]))
+
+
+async def get_events_of_one(request: Request) -> Response:
+    query = parse_query(request, EventQuery)
+    position = query.get_position(is_position)
+    after = query.after if position is None else int(position)
+    found = await run_verb(request, _get_events, parse_task_id(request), after, query.fetch_limit)
+    events, next_cursor = query.cut(found, lambda event: str(event.n))
+    return send_json(Page[EventView](items=[EventView.of(event) for event in events], next_cursor=next_cursor))
+
+
+def _get_events(task_id: str, after: int, limit: int) -> list[Event]:
+    get_task(task_id)  # raises TaskNotFound; an unknown task would otherwise have an empty list of events
+    return get_events(task_id, after, limit)
+
+
+OPERATIONS = [
+    Operation(
+        "GET",
+        f"{PREFIX}/tasks",
+        get_list,
+        "List tasks, newest first",
+        {200: Page[TaskView]},
+        query=TaskQuery,
+        problems=("invalid-parameter",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/tasks/{{task_id}}",
+        get_one,
+        "Show a task",
+        {200: TaskView},
+        problems=("task-not-found",),
+        older_paths=("/api/task/{task_id}",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/tasks/{{task_id}}/attempts",
+        get_attempts_of_one,
+        "List a task's executions",
+        {200: Page[AttemptView]},
+        problems=("task-not-found",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/tasks/{{task_id}}/events",
+        get_events_of_one,
+        "List the events of a task's history",
+        {200: Page[EventView]},
+        query=EventQuery,
+        problems=("task-not-found", "invalid-parameter"),
+    ),
+]

@@ -1,0 +1,207 @@
+"""The feed: the new events of all watched tasks. One listener and one reader of a process serve all streams, so that
+neither connections nor queries grow with the number of streams."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import anyio
+import anyio.to_thread
+
+from state.database.errors import DatabaseUnavailable
+from state.database.listener import Listener
+from state.database.notifier import EVERYTHING, TASKS
+from state.errors import NotReady
+from state.logs import log
+from state.tasks.events import get_events_of_many
+from state.tasks.reads import get_tasks_of_many
+from taskapi.streams.sse import EventFrame, encode_done, encode_event
+
+PAGE = 200  # events of one task in one query; a stream that is further behind reads its backlog itself
+_GAP = 0.01  # seconds between two queries; one query serves all hints that arrive in between
+_AFTER_ERROR = 1.0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long streams wait, in seconds, and how much they hold."""
+
+    keep_alive: float = 15.0  # between two comments of a quiet stream
+    patience: float = 30.0  # for a client to read; after that the client is dropped
+    poll: float = 1.0  # at most, between two reads of all watched tasks
+    capacity: int = 1000  # frames that wait for a client
+
+
+class Subscription:
+    """The subscription of one stream: holds frames until the client reads them."""
+
+    def __init__(self, task_id: str, position: int, may_be_over: bool, capacity: int) -> None:
+        self.task_id = task_id
+        self.position = position  # the n of the last event that was added
+        self.may_be_over = may_be_over  # the last known move led to a finished status
+        self.full = False  # the stream itself must fetch the events after the position
+        self._capacity = capacity
+        self._waiting: deque[bytes] = deque()
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    def offer(self, frames: Sequence[EventFrame], after: int) -> None:
+        """Adds those of the frames, which follow `after`, that are new, as long as there is room."""
+        if self.position < after:
+            return  # subscribed while the frames were read; the next read begins at its own position
+        for frame in frames:
+            if frame.n > self.position:
+                if len(self._waiting) >= self._capacity:
+                    self.full = True
+                    return
+                self._waiting.append(frame.text)
+                self.position = frame.n
+                self._changed.set()
+                if frame.finishes is not None:
+                    self.may_be_over = frame.finishes
+
+    def close(self, last: bytes | None = None) -> None:
+        """Accepts no more frames. Those that wait can still be taken."""
+        if last is not None:
+            self._waiting.append(last)
+        self._closed = True
+        self._changed.set()
+
+    async def take(self, patience: float) -> bytes | None:
+        """Returns the next frame, b"" if none came in time, or None if no more will come."""
+        if not self._waiting and not self._closed:
+            self._changed.clear()
+            with anyio.move_on_after(patience):
+                await self._changed.wait()
+        if self._waiting:
+            return self._waiting.popleft()
+        return None if self._closed else b""
+
+
+class Feed:
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
+        self._subscriptions: dict[str, set[Subscription]] = {}
+        self._due: set[str] = set()  # tasks that may have new events
+        self._wake = asyncio.Event()
+        self._closed = False
+        self._listener = Listener(TASKS, self._receive_hints)
+        self._limiter = anyio.CapacityLimiter(1)  # a thread of its own: slow requests must not delay the streams
+        self._loop = asyncio.get_running_loop()
+        self._reader = self._loop.create_task(self._read())
+        self._listener.start()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def connected(self) -> bool:
+        return self._listener.connected.is_set()
+
+    @contextmanager
+    def subscribe(self, task_id: str, position: int, may_be_over: bool) -> Iterator[Subscription]:
+        subscription = Subscription(task_id, position, may_be_over, self.pace.capacity)
+        self._subscriptions.setdefault(task_id, set()).add(subscription)
+        self._schedule([task_id])
+        if self._closed:
+            subscription.close()
+        try:
+            yield subscription
+        finally:
+            self._remove(subscription)
+
+    def list_subscriptions(self) -> list[Subscription]:
+        return [each for watching in self._subscriptions.values() for each in watching]
+
+    def close(self) -> None:
+        """Ends all streams because the server is about to stop. Their clients reconnect with their last event id."""
+        self._closed = True
+        for subscription in self.list_subscriptions():
+            subscription.close()
+
+    async def stop(self) -> None:
+        self.close()
+        self._reader.cancel()
+        await asyncio.wait([self._reader])
+        await anyio.to_thread.run_sync(self._listener.stop)
+
+    def _receive_hints(self, hints: Sequence[str]) -> None:
+        """Runs in the thread of the listener."""
+        self._loop.call_soon_threadsafe(self._schedule, hints)
+
+    def _schedule(self, hints: Sequence[str]) -> None:
+        self._due.update(self._subscriptions if EVERYTHING in hints else self._subscriptions.keys() & hints)
+        if self._due:
+            self._wake.set()
+
+    async def _read(self) -> None:
+        next_poll = 0.0
+        while True:
+            patience = max(next_poll - self._loop.time(), 0) if self._subscriptions else None
+            with anyio.move_on_after(patience):
+                await self._wake.wait()
+            if self._loop.time() >= next_poll:  # hints can get lost; the poll is due no matter how many others arrive
+                self._due.update(self._subscriptions)
+                next_poll = self._loop.time() + self.pace.poll
+            self._wake.clear()
+            try:
+                await self._read_once()
+            except Exception as failure:  # no failure may end the reader: all streams depend on it
+                expected = isinstance(failure, (DatabaseUnavailable, NotReady))
+                log.warning("streams wait", error=str(failure).strip(), exc_info=not expected)
+                await asyncio.sleep(_AFTER_ERROR)
+                self._schedule([EVERYTHING])
+            await asyncio.sleep(_GAP)
+
+    async def _read_once(self) -> None:
+        due, self._due = self._due & self._subscriptions.keys(), set()
+        if not due:
+            return
+        positions = {task_id: min(each.position for each in self._subscriptions[task_id]) for task_id in due}
+        found = await anyio.to_thread.run_sync(_read_frames, positions, limiter=self._limiter)
+        for task_id, frames in found.items():
+            for subscription in list(self._subscriptions.get(task_id, ())):
+                subscription.offer(frames, positions[task_id])
+                if subscription.full:  # its client is slow: the others do not wait for it
+                    self._remove(subscription)
+            if len(frames) == PAGE:
+                self._schedule([task_id])
+        await self._finish(
+            [each for task_id in due for each in self._subscriptions.get(task_id, ()) if each.may_be_over]
+        )
+
+    async def _finish(self, candidates: list[Subscription]) -> None:
+        """Ends the streams of tasks that are finished and whose events were all added. Reads the tasks again, because
+        a dead task may have been revived."""
+        if not candidates:
+            return
+        ids = {each.task_id for each in candidates}
+        tasks = await anyio.to_thread.run_sync(get_tasks_of_many, ids, limiter=self._limiter)
+        endings = {task_id: encode_done(task) for task_id, task in tasks.items() if task.finished}
+        for subscription in candidates:
+            task = tasks.get(subscription.task_id)
+            if task is None:  # was hidden in the meantime
+                self._remove(subscription)
+            elif not task.finished:
+                subscription.may_be_over = False
+            elif subscription.position >= task.last_event:
+                subscription.close(endings[task.task_id])
+                self._remove(subscription)
+            else:
+                self._schedule([task.task_id])
+
+    def _remove(self, subscription: Subscription) -> None:
+        subscription.close()
+        watching = self._subscriptions.get(subscription.task_id, set())
+        watching.discard(subscription)
+        if not watching:
+            self._subscriptions.pop(subscription.task_id, None)
+
+
+def _read_frames(positions: dict[str, int]) -> dict[str, list[EventFrame]]:
+    """Runs in the reader's thread. Encodes each event once, for any number of streams."""
+    found = get_events_of_many(positions, PAGE)
+    return {task_id: [encode_event(event) for event in events] for task_id, events in found.items()}

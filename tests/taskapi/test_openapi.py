@@ -1,0 +1,53 @@
+"""The OpenAPI document and the home page."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+
+from state.tasks.events import EVENT_KINDS, STREAM_KINDS
+
+
+def test_openapi_describes_the_api(client: httpx2.Client) -> None:
+    document = client.get("/openapi.json").json()
+    assert document["openapi"] == "3.1.0"
+    paths = document["paths"]
+    assert set(paths["/api/v1/tasks"]) == {"get", "post"}
+    assert {"/api/task", "/api/task/{task_id}", "/api/task/{task_id}/stream", "/health"} <= set(paths)
+    assert set(paths["/api/v1/tasks"]["post"]["responses"]) >= {"202", "400", "404", "409", "413", "422", "503"}
+    filters = {each["name"] for each in paths["/api/v1/tasks"]["get"]["parameters"]}
+    assert filters == {
+        "status", "actor", "queue", "lane", "workflow_run_id", "tenant", "target", "error_type", "limit", "cursor",
+    }  # fmt: skip
+    schemas = document["components"]["schemas"]
+    assert "last_event" not in schemas["TaskView"]["properties"]
+    for reference in find_references(document):
+        assert reference.removeprefix("#/components/schemas/") in schemas, reference
+    task = client.post("/api/v1/tasks", json={"actor": "anything", "payload": {}}).json()
+    assert set(task) == set(schemas["AcceptedTask"]["properties"])
+    assert set(schemas["AcceptedTask"]["required"]) <= set(task)
+
+
+def find_references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        yield from (value for name, value in node.items() if name == "$ref")
+        node = list(node.values())
+    if isinstance(node, list):
+        for child in node:
+            yield from find_references(child)
+
+
+def test_the_home_page(client: httpx2.Client) -> None:
+    page = client.get("/")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "/openapi.json" in page.text
+    assert f"{client.base_url}/api/v1/tasks" in page.text
+    assert client.head("/").status_code == 200
+
+
+def test_openapi_lists_the_kinds_of_events(client: httpx2.Client) -> None:
+    document = client.get("/openapi.json").json()
+    stored = document["components"]["schemas"]["EventView"]["properties"]["kind"]["description"]
+    streamed = document["paths"]["/api/v1/tasks/{task_id}/stream"]["get"]["description"]
+    assert [kind for kind in EVENT_KINDS if kind not in STREAM_KINDS and kind not in stored] == []
+    assert [kind for kind, text in EVENT_KINDS.items() if f"`{kind}`: {text}" not in streamed] == []

@@ -1,0 +1,61 @@
+"""The end of a server that has open streams."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from state.tasks.reads import get_task
+from tests.support.eventually import eventually
+from tests.support.following import follow
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def process(database_url: str, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A server that was started from the command line."""
+    log = (tmp_path / "server.log").open("w+")
+    command = ["-m", "uvicorn", "--app-dir", "http", "--factory", "taskapi:create_app", "--port", "0"]
+    started = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=os.environ, stdout=log, stderr=log)
+
+    def address() -> str | None:
+        assert started.poll() is None, Path(log.name).read_text()
+        text = Path(log.name).read_text()
+        return text.partition("running on ")[2].partition(" ")[0] or None
+
+    try:
+        yield started, eventually(address, what="the server prints its address")
+    finally:
+        started.kill()
+        started.wait(10)
+        log.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_with_open_streams_stops_at_once(
+    process: tuple[subprocess.Popen[bytes], str], number: int, tmp_path: Path
+) -> None:
+    server, url = process
+    with httpx2.Client(base_url=url, timeout=20, trust_env=False) as client:
+        task = client.post("/api/v1/tasks/summarize", json={"content": "One. Two."}).json()
+        with follow(client, task["links"]["stream"]) as first, follow(client, task["links"]["stream"]) as second:
+            for sent in (first, second):
+                assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
+            began = time.monotonic()
+            server.send_signal(number)
+            assert [list(first), list(second)] == [[], []]
+            server.wait(10)
+            assert time.monotonic() - began < 5
+    assert server.returncode in (0, -number)
+    log = (tmp_path / "server.log").read_text()
+    assert "Application shutdown complete" in log
+    assert "ERROR" not in log
+    assert "Traceback" not in log
+    assert get_task(task["task_id"]).status == "queued"

@@ -1,5 +1,5 @@
-"""The kinds of work. `dramatiq actors` imports this: it sets the broker and declares every kind, and connects to
-nothing (Dramatiq forks afterwards)."""
+"""The actors. `dramatiq actors` imports this package, which sets the broker and declares every actor. The import must
+not connect to anything, because Dramatiq forks afterwards."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ import dramatiq
 
 from broker import TaskBroker
 from broker.execution.sandboxes import set_starter
-from providers.sandbox.box import Sandbox
 from providers.sandbox.limits import Limits
+from providers.sandbox.sandbox import Sandbox
 from state.settings import get_settings
 from state.tasks.catalog import load_actors
 
@@ -16,11 +16,11 @@ broker = TaskBroker()
 dramatiq.set_broker(broker)
 
 
-def _sandbox(command: Sequence[str], *, seconds: float, **limits: int) -> Sandbox:
+def _start_sandbox(command: Sequence[str], *, seconds: float, **limits: int) -> Sandbox:
     return Sandbox(command, Limits(seconds=seconds, **limits), get_settings().data_dir / "workspaces")
 
 
-set_starter(_sandbox)
+set_starter(_start_sandbox)
 
 from actors import agent, embedding, media, summarize  # noqa: E402  (they need the broker)
 

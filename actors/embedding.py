@@ -1,10 +1,10 @@
-"""Embeddings: texts in, a vector for each out."""
+"""Embeddings: a vector for each text."""
 
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from actors.language import chosen, gate_of, known_gates
+from actors.language import choose_provider, list_known_gates, make_gates
 from broker import Context, task
 from providers.embedding import registry
 from providers.embedding.protocol import DIMENSIONS
@@ -16,11 +16,11 @@ class EmbeddingRequest(BaseModel):
 
     texts: list[Annotated[str, Field(min_length=1, max_length=100_000)]] = Field(min_length=1, max_length=100)
     dimensions: int = Field(DIMENSIONS, ge=1, le=4096)
-    provider: str | None = Field(None, description="Unset: openrouter when it has its key, else local.")
+    provider: str | None = Field(None, description="Unset: openrouter if it has its key, else local.")
 
     @model_validator(mode="after")
-    def _the_provider_is_there(self) -> "EmbeddingRequest":
-        self.provider = chosen(self.provider, registry.get)
+    def _check_provider(self) -> "EmbeddingRequest":
+        self.provider = choose_provider(self.provider, registry.get)
         return self
 
 
@@ -31,13 +31,13 @@ class Vectors(BaseModel):
 
 
 def provider_gate(request: EmbeddingRequest) -> list[Gate]:
-    return gate_of(request.provider)
+    return make_gates(request.provider)
 
 
-@task(queue="language", time_limit=300, gates=provider_gate, known_gates=known_gates)
+@task(queue="language", time_limit=300, gates=provider_gate, known_gates=list_known_gates)
 def embedding(ctx: Context, request: EmbeddingRequest) -> Vectors:
     """Embeds texts."""
-    provider = chosen(request.provider, registry.get)
+    provider = choose_provider(request.provider, registry.get)
     ctx.progress(None, f"Asking {provider}")
     embedded = registry.get(provider).embed(request.texts, request.dimensions)
     ctx.use(tokens=embedded.tokens)

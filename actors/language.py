@@ -1,4 +1,4 @@
-"""How actors use language models: which one, word for word as it answers, and each answer paid for once."""
+"""Language models for actors: chooses the provider, streams its answer, and saves it so that it is paid for once."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -18,22 +18,22 @@ _LONGEST_PIECE = 1_000_000
 
 
 class Provider(Protocol):
-    def available(self) -> str | None: ...
+    def find_missing_variable(self) -> str | None: ...
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelAnswer:
     text: str
     model: str
 
 
-def chosen(name: str | None, get: Callable[[str], Provider] = registry.get) -> str:
-    """The provider that was asked for, if it can be used; otherwise the remote one where it has its key. Its
-    ValueError names the variable to set, and becomes the refusal of the payload."""
+def choose_provider(name: str | None, get: Callable[[str], Provider] = registry.get) -> str:
+    """Returns the given provider; without one, the remote provider if it has its key, else the local one. Raises
+    ValueError, which names the variable to set, if the given provider cannot be used."""
     if name is None:
-        return LOCAL if get(REMOTE).available() else REMOTE
+        return LOCAL if get(REMOTE).find_missing_variable() else REMOTE
     try:
-        missing = get(name).available()
+        missing = get(name).find_missing_variable()
     except ProviderError as unknown:
         raise ValueError(str(unknown)) from None
     if missing:
@@ -41,13 +41,13 @@ def chosen(name: str | None, get: Callable[[str], Provider] = registry.get) -> s
     return name
 
 
-def gate_of(provider: str | None) -> list[Gate]:
-    """No limit of its own, but a gate: where it closes (breaker, Retry-After), all who need it wait."""
+def make_gates(provider: str | None) -> list[Gate]:
+    """Returns the provider's gate. It has no limit, but all tasks wait while the breaker or a Retry-After closes it."""
     return [] if provider in (None, LOCAL) else [Gate(f"provider:{provider}", breaker=True)]
 
 
-def known_gates() -> list[Gate]:
-    return gate_of(REMOTE)
+def list_known_gates() -> list[Gate]:
+    return make_gates(REMOTE)
 
 
 def ask(
@@ -55,32 +55,32 @@ def ask(
     provider: str,
     messages: Sequence[Message],
     *,
-    tell: Callable[[str], None] | None = None,
+    on_piece: Callable[[str], None] | None = None,
     max_tokens: int | None = None,
     max_sentences: int | None = None,
-) -> Answer:
-    """The answer, told piece by piece. It is saved under what was asked, so that a later attempt of this task finds
-    it there and does not pay again."""
-    key = _key(provider, messages, max_tokens, max_sentences)
+) -> ModelAnswer:
+    """Returns the answer, and calls `on_piece` with each piece of it. The answer is saved under a hash of the request,
+    so that a later attempt of this task does not pay for it again."""
+    key = _make_key(provider, messages, max_tokens, max_sentences)
     saved = ctx.checkpoint.get(key)
     if saved is not None:
-        if tell is not None:
-            tell(saved["text"])
-        return Answer(**saved)
+        if on_piece is not None:
+            on_piece(saved["text"])
+        return ModelAnswer(**saved)
     pieces: list[str] = []
     completion = registry.get(provider).complete(messages, max_tokens=max_tokens, max_sentences=max_sentences)
-    with closing(completion):  # when we are interrupted, the model stops as well
+    with closing(completion):  # if the task is interrupted, the model stops too
         for piece in completion:
             clean = jsonsafe.clean_text(piece, _LONGEST_PIECE)
             pieces.append(clean)
-            if tell is not None:
-                tell(clean)
+            if on_piece is not None:
+                on_piece(clean)
     answer = {"text": "".join(pieces), "model": completion.model}
     ctx.save(**{key: answer})
     ctx.use(tokens=completion.usage.tokens, cost=completion.usage.cost or 0)
-    return Answer(**answer)
+    return ModelAnswer(**answer)
 
 
-def _key(provider: str, messages: Sequence[Message], max_tokens: int | None, max_sentences: int | None) -> str:
+def _make_key(provider: str, messages: Sequence[Message], max_tokens: int | None, max_sentences: int | None) -> str:
     asked = [provider, max_tokens, max_sentences, [message.model_dump() for message in messages]]
     return "answer_" + hashlib.sha256(jsonsafe.dump(asked).encode()).hexdigest()[:32]

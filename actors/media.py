@@ -1,13 +1,13 @@
-"""Media generation through any provider. The work goes on whoever watches; a paid-for job is not asked for twice."""
+"""Media generation by any provider. A job that has been paid for is not submitted twice."""
 
 import hashlib
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from actors.field_errors import make_field_error
 from actors.mediafiles import keep_outputs, resolve_source
 from actors.mediajob import MediaJob
-from actors.refusals import refused_field
 from broker import Context, task
 from providers.errors import InvalidInput, ProviderError
 from providers.media import registry
@@ -32,19 +32,19 @@ class MediaRequest(BaseModel):
     interaction_id: str | None = None
 
     @model_validator(mode="after")
-    def _the_provider_can_do_this(self) -> "MediaRequest":
+    def _check_request(self) -> "MediaRequest":
         if self.prompt is not None and self.prompt_id is not None:
             raise ValueError("give prompt or prompt_id, not both")
         if self.source_data is not None and not any(value for _, value in self.source_data):
             raise ValueError("source_data needs an image, url, content_id or provider_id")
-        try:  # whether a stored prompt exists is seen when it is needed
+        try:  # a stored prompt is not read before the task runs
             registry.check(
                 self.provider, self.action_type, self.prompt_id or self.prompt, self.params, self.source_data
             )
         except ProviderError as refused:
             wrong = refused.details.get("errors")
             if wrong:
-                raise refused_field("params", wrong[0]["loc"], str(refused)) from None
+                raise make_field_error("params", wrong[0]["loc"], str(refused)) from None
             raise ValueError(str(refused)) from None
         return self
 
@@ -56,21 +56,21 @@ class MediaResult(BaseModel):
 
 
 def provider_gate(request: MediaRequest) -> list[Gate]:
-    return [_gate_of(request.provider)]
+    return [_make_gate(request.provider)]
 
 
-def _gate_of(provider: str) -> Gate:
-    """A provider's limit holds over all machines; its outage is noticed by all."""
-    return Gate(f"provider:{provider}", registry.concurrency(provider), breaker=provider != "local")
+def _make_gate(provider: str) -> Gate:
+    """Returns the provider's gate: its limit and its breaker apply to all machines."""
+    return Gate(f"provider:{provider}", registry.get_concurrency(provider), breaker=provider != "local")
 
 
-def _known_gates() -> list[Gate]:
-    return [_gate_of(provider) for provider in registry.names()]
+def _list_known_gates() -> list[Gate]:
+    return [_make_gate(provider) for provider in registry.list_names()]
 
 
-@task(queue="media", time_limit=3600, gates=provider_gate, known_gates=_known_gates)
+@task(queue="media", time_limit=3600, gates=provider_gate, known_gates=_list_known_gates)
 def media_generation(ctx: Context, request: MediaRequest) -> MediaResult:
-    """Generates media and keeps the contents."""
+    """Generates media and stores the contents."""
     begun = generations.begin_generation(
         ctx.worker,
         ctx.task_id,
@@ -79,24 +79,24 @@ def media_generation(ctx: Context, request: MediaRequest) -> MediaResult:
         action_type=request.action_type,
         prompt=request.prompt,
         prompt_id=request.prompt_id,
-        request=_recorded(request),
+        request=_record_request(request),
     )
     if begun.content_ids is not None:
-        return _result(begun.id, begun.content_ids)
+        return _make_result(begun.id, begun.content_ids)
     job = MediaJob(ctx, request, request.provider, request.action_type)
     try:
-        return _result(begun.id, _generated(ctx, request, begun, job))
+        return _make_result(begun.id, _generate(ctx, request, begun, job))
     except LeaseLost:
         raise
     except Exception as failed:
-        _note_failure(ctx, failed, job.raw)
+        _record_failure(ctx, failed, job.raw)
         raise
     finally:
         if ctx.canceled:
             job.withdraw()
 
 
-def _generated(ctx: Context, request: MediaRequest, begun: Begun, job: MediaJob) -> list[str]:
+def _generate(ctx: Context, request: MediaRequest, begun: Begun, job: MediaJob) -> list[str]:
     if request.prompt_id is not None and begun.prompt is None:
         raise InvalidInput(f"There is no prompt {request.prompt_id!r}.")
     params = registry.check(request.provider, request.action_type, begun.prompt, request.params, request.source_data)
@@ -106,15 +106,15 @@ def _generated(ctx: Context, request: MediaRequest, begun: Begun, job: MediaJob)
     return generations.finish_generation(ctx.worker, ctx.task_id, ctx.epoch, raw_response=status.raw, contents=stored)
 
 
-def _recorded(request: MediaRequest) -> dict[str, Any]:
-    """The request as its generation keeps it: an image is in the task's payload already, so only its hash."""
+def _record_request(request: MediaRequest) -> dict[str, Any]:
+    """Returns the request for the generation's row, with only the hash of an image, which is in the payload already."""
     record: dict[str, Any] = request.model_dump(mode="json", exclude={"source_data": {"image"}})
     if request.source_data is not None and request.source_data.image is not None:
         record["source_data"]["image_sha256"] = hashlib.sha256(request.source_data.image).hexdigest()
     return record
 
 
-def _note_failure(ctx: Context, failed: Exception, raw: dict[str, Any] | None) -> None:
+def _record_failure(ctx: Context, failed: Exception, raw: dict[str, Any] | None) -> None:
     error = {
         "type": type(failed).__name__,
         "message": jsonsafe.clean_text(str(failed)),
@@ -123,10 +123,10 @@ def _note_failure(ctx: Context, failed: Exception, raw: dict[str, Any] | None) -
     }
     try:
         generations.fail_generation(ctx.worker, ctx.task_id, ctx.epoch, error, raw)
-    except Exception as unwritten:  # the reason of the failure is what the task must end with
+    except Exception as unwritten:  # the task must end with the reason of the failure
         ctx.log.warning("the generation's failure was not written", error=str(unwritten))
 
 
-def _result(generation_id: str, content_ids: list[str]) -> MediaResult:
+def _make_result(generation_id: str, content_ids: list[str]) -> MediaResult:
     urls = [f"/api/v1/contents/{content_id}" for content_id in content_ids]
     return MediaResult(metadata_id=generation_id, content_ids=content_ids, urls=urls)

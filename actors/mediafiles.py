@@ -1,4 +1,4 @@
-"""The bytes that a media job works on, and those that come out of it."""
+"""The source images and the outputs of media jobs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,11 +17,11 @@ _UNKNOWN_TYPE = "application/octet-stream"
 
 
 def resolve_source(ctx: Context, source: SourceData | None, folder: Path) -> SourceData | None:
-    """The source with its image: fetched by its URL, or one of our own contents."""
+    """Returns the source with its image, which is fetched from its URL or read from the content store."""
     if source is None or source.image is not None:
         return source
     if source.content_id is not None:
-        image = _own_content(source.content_id, ctx.tenant)
+        image = _read_own_content(source.content_id, ctx.tenant)
     elif source.url is not None:
         policy = DownloadPolicy.from_environment()
         policy = replace(policy, media_types=IMAGES, max_bytes=min(policy.max_bytes, MAX_SOURCE_BYTES))
@@ -35,7 +35,7 @@ def resolve_source(ctx: Context, source: SourceData | None, folder: Path) -> Sou
 
 
 def keep_outputs(ctx: Context, outputs: Sequence[Output], folder: Path) -> list[StoredBytes]:
-    """All outputs, in the content store. Unfinished files are in the folder only."""
+    """Puts all outputs into the content store. Unfinished files are only in the folder."""
     stored: list[StoredBytes] = []
     for number, output in enumerate(outputs, start=1):
         if output.data is not None:
@@ -47,11 +47,11 @@ def keep_outputs(ctx: Context, outputs: Sequence[Output], folder: Path) -> list[
     return stored
 
 
-def _own_content(content_id: str, tenant: str | None) -> bytes:
+def _read_own_content(content_id: str, tenant: str | None) -> bytes:
     try:
         row = get_content(content_id)
         if tenant is not None and row["tenant"] != tenant:
-            raise ContentNotFound(content_id)  # of somebody else: not even its existence is told
+            raise ContentNotFound(content_id)  # of another tenant, so that its existence must not be visible
         if row["size"] > MAX_SOURCE_BYTES:
             raise InvalidInput(f"The source is larger than {MAX_SOURCE_BYTES} bytes: {content_id}")
         image = read_content(row)

@@ -4,7 +4,7 @@ import ipaddress
 
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 
-# Not public whatever Python's is_global says, or a way to write an IPv4 address as an IPv6 one.
+# Refused although Python's is_global accepts some of them; the IPv6 ones can contain an IPv4 address.
 _REFUSED_V4 = [
     ipaddress.IPv4Network(text)
     for text in (
@@ -27,9 +27,8 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def is_public(text: str) -> bool:
-    """Whether an address is globally routable; anything that carries an IPv4 address inside IPv6 is not.
-
-    Mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96) addresses lie outside of global unicast."""
+    """Returns whether an address is globally routable. An IPv6 address that contains an IPv4 address is not: mapped
+    (::ffff:0:0/96) and NAT64 (64:ff9b::/96) addresses are outside of global unicast, the others are listed."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

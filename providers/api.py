@@ -1,4 +1,4 @@
-"""A JSON API over HTTP: one request, its answer, and every failure as a ProviderError."""
+"""A JSON API over HTTP: sends requests and raises every failure as a ProviderError."""
 
 import contextlib
 import functools
@@ -10,20 +10,20 @@ from typing import Any
 
 import httpx2
 
-from providers.errors import NetworkTimeout, ServerError, error_from_exception, error_from_response
+from providers.errors import NetworkTimeout, ServerError, make_error_from_exception, make_error_from_response
 
 MAX_ANSWER = 32 * 1024 * 1024
 
 
 @functools.cache
-def ssl_context() -> ssl.SSLContext:
-    """Loading the certificates takes longer than most requests: once for a process."""
+def get_ssl_context() -> ssl.SSLContext:
+    """Returns the context of this process. Loading the certificates takes longer than most requests."""
     return httpx2.create_ssl_context()
 
 
 class Api:
-    """Opens a new connection for each request: a submit that dies on a stale one might have been accepted,
-    and nobody would know."""
+    """Opens a new connection for each request. If a submission fails on a stale connection, it is not known whether
+    the service has accepted it."""
 
     def __init__(
         self, service: str, base_url: str, headers: Mapping[str, str] | None = None, timeout: float = 30.0
@@ -40,7 +40,7 @@ class Api:
         return self.request("POST", path, json=body)
 
     def request(self, method: str, path: str, **content: Any) -> Any:
-        """The parsed answer; None when it is empty."""
+        """Returns the parsed body, None if it is empty."""
         with self.stream(method, path, **content) as response:
             body = self.read(response)
         if not body.strip():
@@ -48,25 +48,26 @@ class Api:
         try:
             return json.loads(body)
         except ValueError as error:
-            raise ServerError(f"{self.service} sent malformed JSON", details=self._details(path)) from error
+            details = {"service": self.service, "path": path}
+            raise ServerError(f"{self.service} sent malformed JSON", details=details) from error
 
     @contextlib.contextmanager
     def stream(self, method: str, path: str, **content: Any) -> Iterator[httpx2.Response]:
-        """An answer to read piece by piece; what fails while it is read is mapped too."""
+        """Yields a response to read in pieces. Failures while it is read are raised as ProviderError too."""
         url = path if "://" in path else self._base_url + path
         try:
             with (
-                httpx2.Client(verify=ssl_context(), timeout=self.timeout) as client,
+                httpx2.Client(verify=get_ssl_context(), timeout=self.timeout) as client,
                 client.stream(method, url, headers=self._headers, **content) as response,
             ):
                 if not response.is_success:
-                    raise error_from_response(response, self.service)
+                    raise make_error_from_response(response, self.service)
                 yield response
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise error_from_exception(error, self.service) from error
+            raise make_error_from_exception(error, self.service) from error
 
     def read(self, response: httpx2.Response) -> bytes:
-        """The whole body, within the timeout in total (httpx2 counts it anew for each read) and the size."""
+        """Returns the whole body. The timeout holds for all of it, whereas httpx2 applies it to each read."""
         end = time.monotonic() + self.timeout
         body = bytearray()
         for chunk in response.iter_bytes():
@@ -76,6 +77,3 @@ class Api:
             if time.monotonic() > end:
                 raise NetworkTimeout(f"{self.service} did not finish its answer in {self.timeout:g} s")
         return bytes(body)
-
-    def _details(self, path: str) -> dict[str, Any]:
-        return {"service": self.service, "path": path}

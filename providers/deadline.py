@@ -10,8 +10,8 @@ from providers.errors import NetworkTimeout
 
 
 class Deadline:
-    """Shuts the connection of a request when its time is over. Timeouts of reads are not enough for that:
-    a server can send one byte before each of them."""
+    """Shuts the connection of a request when its time is over. Read timeouts do not bound the total time, because a
+    server can send one byte before each of them ends."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -25,12 +25,13 @@ class Deadline:
         return time.monotonic() >= self._end
 
     def check(self) -> None:
-        """To be asked when an answer ends: a body without a length looks whole when its connection ends."""
+        """Raises NetworkTimeout if the time is over. Must be called at the end of a body: a body without a length
+        looks complete when its connection is shut."""
         if self.passed:
             raise NetworkTimeout(f"It took longer than {self._seconds:g} s")
 
     def trace(self, event: str, info: dict[str, Any]) -> None:
-        """Called by httpx2 at each stage of a request; TLS replaces the socket."""
+        """Keeps the socket. httpx2 calls this at each stage of a request; TLS replaces the socket."""
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._socket = info["return_value"].get_extra_info("socket")
             if self.passed:
@@ -39,7 +40,7 @@ class Deadline:
     def _shut(self) -> None:
         if self._socket is not None:
             with contextlib.suppress(OSError):
-                # The plain method: SSLSocket's own would take the TLS layer from under the reading thread.
+                # The method of the base class: the one of SSLSocket removes the TLS layer while another thread reads.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def __enter__(self) -> "Deadline":

@@ -1,4 +1,4 @@
-"""Downloads from URLs that somebody else chose: from the public internet only, bounded, checked, whole."""
+"""Downloads from untrusted URLs: only from the public internet, limited in size and time, with a checked type."""
 
 import contextlib
 import hashlib
@@ -14,7 +14,7 @@ from typing import IO
 import httpx2
 
 from providers.addresses import is_public
-from providers.api import ssl_context
+from providers.api import get_ssl_context
 from providers.deadline import Deadline
 from providers.errors import (
     InvalidInput,
@@ -22,8 +22,8 @@ from providers.errors import (
     PermissionDenied,
     ProviderError,
     ServerError,
-    error_from_exception,
-    error_from_response,
+    make_error_from_exception,
+    make_error_from_response,
 )
 from providers.mediatypes import HEAD_BYTES, IMAGES, VIDEOS, sniff
 from providers.settings import DownloadSettings
@@ -37,7 +37,7 @@ Resolver = Callable[[str, int], list[str]]
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host. Odd ways to write one (0x7f.1, 2130706433) come out in plain form as well."""
+    """Returns the addresses of a host. Unusual notations (0x7f.1, 2130706433) are returned in plain form."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -48,12 +48,12 @@ def resolve(host: str, port: int) -> list[str]:
 @dataclass(frozen=True)
 class DownloadPolicy:
     trusted_hosts: frozenset[str] = frozenset()
-    """Hosts (or host:port) that may be fetched by plain http and may have private addresses."""
+    """Hosts (or host:port) that may use plain http and private addresses."""
     media_types: frozenset[str] = IMAGES | VIDEOS
     max_bytes: int = 100 * 1024 * 1024
     max_seconds: float = 120.0
     resolver: Resolver = resolve
-    verify: ssl.SSLContext = field(default_factory=ssl_context)
+    verify: ssl.SSLContext = field(default_factory=get_ssl_context)
 
     @classmethod
     def from_environment(cls) -> "DownloadPolicy":
@@ -61,7 +61,7 @@ class DownloadPolicy:
         return cls(settings.trusted, max_bytes=settings.max_bytes, max_seconds=settings.max_seconds)
 
     def trusts(self, url: httpx2.URL) -> bool:
-        return not self.trusted_hosts.isdisjoint((_host(url), f"{_host(url)}:{_port(url)}"))
+        return not self.trusted_hosts.isdisjoint((_get_host(url), f"{_get_host(url)}:{_get_port(url)}"))
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ class Download:
 
 
 def download(url: str, folder: Path, policy: DownloadPolicy | None = None) -> Download:
-    """Fetch a URL into a new file in the folder. The caller publishes or removes that file; after an error
-    there is none. Proxies of the environment are not used: they would resolve the name once more."""
+    """Fetches a URL into a new file in the folder, which the caller publishes or removes. After an error there is no
+    file. Proxies of the environment are not used, because they would resolve the name again, without our check."""
     policy = policy or DownloadPolicy.from_environment()
-    with Deadline(policy.max_seconds) as deadline, _temporary_file(folder) as file:
+    with Deadline(policy.max_seconds) as deadline, _open_temporary_file(folder) as file:
         digest, size, media_type = hashlib.sha256(), 0, ""
         with _fetch(url, policy, deadline) as response:
-            for chunk in _body(response, policy, deadline):
+            for chunk in _read_body(response, policy, deadline):
                 if not media_type:
-                    media_type = _checked_type(response, chunk, policy)
+                    media_type = _check_type(response, chunk, policy)
                 digest.update(chunk)
                 size += len(chunk)
                 _write(file, chunk)
@@ -93,27 +93,27 @@ def download(url: str, folder: Path, policy: DownloadPolicy | None = None) -> Do
 
 @contextlib.contextmanager
 def _fetch(url: str, policy: DownloadPolicy, deadline: Deadline) -> Iterator[httpx2.Response]:
-    """The answer with the content, after redirects; each hop is checked like the first."""
+    """Yields the response with the content, after redirects. Each target is checked like the first one."""
     try:
         target = httpx2.URL(url)
         for _ in range(MAX_REDIRECTS + 1):
             with _open(target, policy, deadline) as response:
                 if not response.has_redirect_location:
                     if response.status_code != httpx2.codes.OK:
-                        raise error_from_response(response, target.host)
+                        raise make_error_from_response(response, target.host)
                     yield response
                     return
                 target = target.join(response.headers["location"])
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         deadline.check()
-        raise error_from_exception(error, "download") from error
+        raise make_error_from_exception(error, "download") from error
     raise InvalidInput(f"The download was redirected more than {MAX_REDIRECTS} times")
 
 
 @contextlib.contextmanager
 def _open(url: httpx2.URL, policy: DownloadPolicy, deadline: Deadline) -> Iterator[httpx2.Response]:
-    """Connect to an address that was checked, under the name that was asked for."""
-    addresses = _checked_addresses(url, policy)
+    """Connects to a checked address, with the host name of the URL for TLS and the Host header."""
+    addresses = _find_addresses(url, policy)
     timeout = httpx2.Timeout(min(READ_SECONDS, policy.max_seconds))
     with httpx2.Client(verify=policy.verify, trust_env=False, timeout=timeout) as client:
         for address in addresses:
@@ -121,7 +121,7 @@ def _open(url: httpx2.URL, policy: DownloadPolicy, deadline: Deadline) -> Iterat
                 "GET",
                 url.copy_with(host=address),
                 headers={"Host": url.netloc.decode("ascii"), "Accept-Encoding": "gzip, deflate"},
-                extensions={"trace": deadline.trace, "sni_hostname": _host(url)},
+                extensions={"trace": deadline.trace, "sni_hostname": _get_host(url)},
             )
             try:
                 response = client.send(request, stream=True)
@@ -134,21 +134,21 @@ def _open(url: httpx2.URL, policy: DownloadPolicy, deadline: Deadline) -> Iterat
                 return
 
 
-def _checked_addresses(url: httpx2.URL, policy: DownloadPolicy) -> list[str]:
+def _find_addresses(url: httpx2.URL, policy: DownloadPolicy) -> list[str]:
     trusted = policy.trusts(url)
     if url.scheme != "https" and not (url.scheme == "http" and trusted):
         raise PermissionDenied(f"Downloads need https, not {url.scheme or 'nothing'}: {url.host}")
     if not url.host or url.userinfo:
         raise PermissionDenied("A download URL needs a host and no user")
-    addresses = policy.resolver(_host(url), _port(url))
+    addresses = policy.resolver(_get_host(url), _get_port(url))
     allowed = addresses if trusted else [address for address in addresses if is_public(address)]
     if not allowed:
         raise PermissionDenied(f"{url.host} is not on the public internet", details={"addresses": addresses})
     return allowed
 
 
-def _body(response: httpx2.Response, policy: DownloadPolicy, deadline: Deadline) -> Iterator[bytes]:
-    """The decoded body in chunks of a fixed size, up to the cap."""
+def _read_body(response: httpx2.Response, policy: DownloadPolicy, deadline: Deadline) -> Iterator[bytes]:
+    """Yields the decoded body in chunks. Raises InvalidInput if the body is larger than the policy allows."""
     declared = response.headers.get("content-length", "")
     too_large = InvalidInput(f"The download is larger than {policy.max_bytes} bytes")
     if declared.isascii() and declared.isdigit() and int(declared) > policy.max_bytes:
@@ -163,12 +163,12 @@ def _body(response: httpx2.Response, policy: DownloadPolicy, deadline: Deadline)
     deadline.check()
 
 
-def _checked_type(response: httpx2.Response, chunk: bytes, policy: DownloadPolicy) -> str:
-    """The type by the content; header and content must both be of an allowed type."""
+def _check_type(response: httpx2.Response, chunk: bytes, policy: DownloadPolicy) -> str:
+    """Returns the type of the content. Header and content must both be of an allowed type."""
     claimed = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     actual = sniff(chunk[:HEAD_BYTES])
     if actual is None or not {actual, claimed} <= policy.media_types | _UNSPECIFIC:
-        # Transient: a CDN that shows an error page for a moment must not lose what has been paid for.
+        # Transient: a CDN may return an error page for a moment, and the output has been paid for.
         raise ServerError(
             f"Expected media, but got {claimed or 'no content type'} with {actual or 'unknown'} content",
             details={"content_type": claimed, "content": actual},
@@ -177,19 +177,19 @@ def _checked_type(response: httpx2.Response, chunk: bytes, policy: DownloadPolic
 
 
 @contextlib.contextmanager
-def _temporary_file(folder: Path) -> Iterator[IO[bytes]]:
-    """A new file with a name of our own; it stays only if all went well."""
+def _open_temporary_file(folder: Path) -> Iterator[IO[bytes]]:
+    """Yields a new file, and removes it after an error."""
     try:
         file = tempfile.NamedTemporaryFile(dir=folder, prefix="download-", delete=False)  # noqa: SIM115
     except OSError as error:
-        raise _cannot_store(error) from error
+        raise _make_store_error(error) from error
     try:
         yield file
     except BaseException:
         Path(file.name).unlink(missing_ok=True)
         raise
     finally:
-        with contextlib.suppress(OSError):  # what is left in the buffer when the disk is full
+        with contextlib.suppress(OSError):  # on a full disk, the rest of the buffer cannot be written
             file.close()
 
 
@@ -200,16 +200,16 @@ def _write(file: IO[bytes], chunk: bytes, *, sync: bool = False) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise _cannot_store(error) from error
+        raise _make_store_error(error) from error
 
 
-def _cannot_store(error: OSError) -> ProviderError:
+def _make_store_error(error: OSError) -> ProviderError:
     return ProviderError(f"Cannot store the download: {error.strerror}", details={"errno": error.errno})
 
 
-def _host(url: httpx2.URL) -> str:
+def _get_host(url: httpx2.URL) -> str:
     return url.raw_host.decode("ascii")
 
 
-def _port(url: httpx2.URL) -> int:
+def _get_port(url: httpx2.URL) -> int:
     return url.port or (443 if url.scheme == "https" else 80)

@@ -1,25 +1,23 @@
-"""What can go wrong outside: one class for each type of design section 5, and the mapping from HTTP to it."""
+"""The failures of outside services: one class for each error type, made from HTTP responses and from exceptions."""
 
 import re
-from collections.abc import Iterable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import httpx2
 
-Category = Literal["transient", "permanent", "unknown"]
+from state.http_errors import CATEGORIES, Category, find_error_type, find_retry_after
+from state.masking import mask, mask_start
 
-MAX_RETRY_AFTER = 3600.0
-MAX_EXCERPT = 500
+MAX_EXCERPT = 500  # characters of a body that go into a message
+_MAX_READ = 20 * 1024  # bytes of a body that are read; a secret at the cut must be read whole to be masked
 
 _MODERATION = re.compile(r"(?i)moderat|inappropriate content|content.?policy|content.?filter|flagged")
 _SECRET_HEADERS = ("authorization", "x-api-key", "mj-api-secret")
-_SECRET_SHAPES = re.compile(r"(?i)\b(bearer\s+|sk-)[\w.~+/-]{6,}=*")
 
 
 class ProviderError(Exception):
-    """A provider failed. The base class itself stands for failures whose kind we do not know."""
+    """A provider failed. The base class itself is used if the kind of the failure is not known."""
 
     category: ClassVar[Category] = "unknown"
 
@@ -36,81 +34,88 @@ class ProviderError(Exception):
 
 
 class RateLimited(ProviderError):
-    category = "transient"
+    category = CATEGORIES["RateLimited"]
 
 
 class ServiceUnavailable(ProviderError):
-    category = "transient"
+    category = CATEGORIES["ServiceUnavailable"]
 
 
 class ServerError(ProviderError):
-    category = "transient"
+    category = CATEGORIES["ServerError"]
 
 
 class NetworkTimeout(ProviderError):
-    category = "transient"
+    category = CATEGORIES["NetworkTimeout"]
+
+
+class Conflict(ProviderError):
+    category = CATEGORIES["Conflict"]
+
+
+class TooEarly(ProviderError):
+    category = CATEGORIES["TooEarly"]
 
 
 class InvalidInput(ProviderError):
-    category = "permanent"
+    category = CATEGORIES["InvalidInput"]
 
 
 class AuthenticationFailed(ProviderError):
-    category = "permanent"
+    category = CATEGORIES["AuthenticationFailed"]
 
 
 class PermissionDenied(ProviderError):
-    category = "permanent"
+    category = CATEGORIES["PermissionDenied"]
 
 
 class NotFound(ProviderError):
-    category = "permanent"
+    category = CATEGORIES["NotFound"]
 
 
-_BY_STATUS: dict[int, type[ProviderError]] = {
-    401: AuthenticationFailed,
-    402: PermissionDenied,  # out of credits: the request itself is fine
-    403: PermissionDenied,
-    404: NotFound,
-    408: NetworkTimeout,
-    429: RateLimited,
-    503: ServiceUnavailable,
+_CLASSES: dict[str, type[ProviderError]] = {
+    kind.__name__: kind
+    for kind in (
+        RateLimited,
+        ServiceUnavailable,
+        ServerError,
+        NetworkTimeout,
+        Conflict,
+        TooEarly,
+        InvalidInput,
+        AuthenticationFailed,
+        PermissionDenied,
+        NotFound,
+    )
 }
 
 
-def error_class(status: int) -> type[ProviderError]:
-    """The error type for an HTTP status that is not a success."""
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if status >= 500:
-        return ServerError
-    return InvalidInput if status >= 400 else ProviderError
+def find_error_class(status: int) -> type[ProviderError]:
+    """Returns the class for an HTTP status that is not a success, ProviderError for one that says nothing certain."""
+    error_type = find_error_type(status)
+    return ProviderError if error_type is None else _CLASSES[error_type]
 
 
-def error_from_response(response: httpx2.Response, service: str) -> ProviderError:
-    """The error for an answer that is not a success; reads at most an excerpt of a streamed body."""
-    secrets = [response.request.headers.get(name, "") for name in _SECRET_HEADERS]
-    body = mask(_excerpt(response), secrets)
-    kind = error_class(response.status_code)
+def make_error_from_response(response: httpx2.Response, service: str) -> ProviderError:
+    """Returns the error for a response that is not a success. Reads at most an excerpt of a streamed body."""
+    body = _read_excerpt(response)
+    kind = find_error_class(response.status_code)
     if response.status_code in (400, 403, 422) and _MODERATION.search(body):
-        kind = InvalidInput  # whatever the status: it is the prompt that has to change
-    retry_after = None
-    if kind in (RateLimited, ServiceUnavailable):
-        retry_after = parse_retry_after(response.headers.get("retry-after"))
-    message = f"{service} answered {response.status_code}" + (f": {body}" if body else "")
+        kind = InvalidInput  # with any of these statuses, the prompt is what has to change
     return kind(
-        message,
+        f"{service} answered {response.status_code}" + (f": {body}" if body else ""),
         details={"service": service, "status": response.status_code, "body": body},
-        retry_after=retry_after,
+        retry_after=find_retry_after(response.status_code, response.headers.get("retry-after")),
     )
 
 
-def error_from_exception(exception: httpx2.HTTPError | httpx2.InvalidURL, service: str) -> ProviderError:
-    """The error for a request that got no usable answer; `sent` is False when nobody can have received it."""
+def make_error_from_exception(exception: httpx2.HTTPError | httpx2.InvalidURL, service: str) -> ProviderError:
+    """Returns the error for a request without a usable response. Its detail `sent` is False if the service cannot have
+    received the request."""
     sent = not isinstance(exception, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
     details = {"service": service, "exception": type(exception).__name__, "sent": sent}
     if isinstance(exception, httpx2.HTTPStatusError):
-        return error_from_response(exception.response, service)
+        return make_error_from_response(exception.response, service)
     if isinstance(exception, httpx2.TimeoutException):
         return NetworkTimeout(f"{service} did not answer in time", details=details)
     if isinstance(exception, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError | httpx2.InvalidURL):
@@ -123,46 +128,35 @@ def error_from_exception(exception: httpx2.HTTPError | httpx2.InvalidURL, servic
     return ProviderError(f"{service}: {mask(str(exception))}", details=details)
 
 
-def parse_retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Seconds to wait by a Retry-After header (seconds or a date), at most an hour; None for nonsense."""
-    text = (value or "").strip()
-    if re.fullmatch(r"\d{1,12}", text, re.ASCII):
-        return min(float(text), MAX_RETRY_AFTER)
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, IndexError, TypeError):
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    seconds = (moment - (now or datetime.now(UTC))).total_seconds()
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
+def make_excerpt(text: str, secrets: tuple[str, ...] = ()) -> str:
+    """Returns the start of a service's text, without secrets."""
+    text = " ".join(text.split())
+    excerpt = mask_start(text, MAX_EXCERPT, secrets)
+    return excerpt if len(text) <= MAX_EXCERPT else f"{excerpt}…"
 
 
-def mask(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without credentials: services like to repeat the key that they refuse."""
-    for secret in secrets:
-        for part in (secret, secret.partition(" ")[2]):
-            if part:
-                text = text.replace(part, "***")
-    return _SECRET_SHAPES.sub("***", text)
-
-
-def _excerpt(response: httpx2.Response) -> str:
+def _read_excerpt(response: httpx2.Response) -> str:
     try:
         if response.is_stream_consumed or response.is_closed:
             text = response.text
         else:
-            text = _read_some(response).decode("utf-8", "replace")
+            text = _read_start(response).decode("utf-8", "replace")
     except (httpx2.HTTPError, httpx2.StreamError):
-        return ""  # the status alone says what matters
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_EXCERPT else text[:MAX_EXCERPT] + "…"
+        return ""  # the status alone is enough for the error
+    return make_excerpt(text, tuple(_list_secrets(response.request)))
 
 
-def _read_some(response: httpx2.Response) -> bytes:
+def _read_start(response: httpx2.Response) -> bytes:
     body = b""
     for chunk in response.iter_bytes(4096):
         body += chunk
-        if len(body) > 4 * MAX_EXCERPT:
+        if len(body) >= _MAX_READ:
             break
     return body
+
+
+def _list_secrets(request: httpx2.Request) -> Iterator[str]:
+    """Yields the request's credentials, with and without their scheme. Services repeat the key that they refuse."""
+    for name in _SECRET_HEADERS:
+        value = request.headers.get(name, "")
+        yield from (value, value.partition(" ")[2])

@@ -1,4 +1,4 @@
-"""Media types told by the first bytes of the content: what a server says of it is only a claim."""
+"""Media types, recognized by the first bytes of the content because a server's header may be wrong."""
 
 HEAD_BYTES = 32
 
@@ -25,7 +25,7 @@ _PREFIXES = {
 
 
 def sniff(head: bytes) -> str | None:
-    """The media type by the first HEAD_BYTES of a file; None when it is none that we know."""
+    """Returns the media type by the first HEAD_BYTES of a file, None if it is not a known one."""
     for prefix, media_type in _PREFIXES.items():
         if head.startswith(prefix):
             return media_type

@@ -17,7 +17,7 @@ T = TypeVar("T", bound=Named)
 
 
 class Registry(Generic[T]):
-    """A provider registers itself here; its users know nothing but its name."""
+    """Providers of one kind. Their users refer to them by name."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -25,36 +25,36 @@ class Registry(Generic[T]):
         self._concurrency: dict[str, int | None] = {}
 
     def register(self, provider: T, *, concurrency: int | None = None) -> T:
-        """Add a provider; the same name again replaces it. `concurrency`: how many of its jobs may run at once, over
-        all machines; unset: as the provider itself says."""
+        """Adds a provider, or replaces the one with its name. `concurrency` is the number of its jobs that may run at
+        once, over all machines; if it is not given, the provider's own limit applies."""
         self._providers[provider.name] = provider
         self._concurrency[provider.name] = concurrency
         return provider
 
-    def concurrency(self, name: str) -> int:
-        """How many jobs of this provider may run at once, over all machines: 1 when nobody says, or what they say
-        is of no use. A provider that is broken keeps nobody from working."""
+    def get_concurrency(self, name: str) -> int:
+        """Returns the number of the provider's jobs that may run at once, over all machines: 1 if no limit is given or
+        the limit is not usable, so that a broken provider does not stop a worker."""
         provider = self.get(name)
-        said: object = self._concurrency[name]
-        if said is None:
+        limit: object = self._concurrency[name]
+        if limit is None:
             try:
-                said = getattr(getattr(provider, "limits", None), "concurrency", None)
+                limit = getattr(getattr(provider, "limits", None), "concurrency", None)
             except Exception:
-                log.exception("a provider's limits cannot be read, one job at a time", extra={"provider": name})
+                log.exception("provider %s: its limits cannot be read; one job at a time", name)
                 return 1
-        if said is None:
+        if limit is None:
             return 1
-        if not isinstance(said, int) or isinstance(said, bool) or said < 0:
-            log.error("provider %s: its concurrency is %r, not a number; one job at a time", name, said)
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+            log.error("provider %s: its concurrency %r is not a number; one job at a time", name, limit)
             return 1
-        return said
+        return limit
 
     def get(self, name: str) -> T:
         try:
             return self._providers[name]
         except KeyError:
-            known = ", ".join(self.names())
-            raise InvalidInput(f"Unknown {self._kind} provider {name!r}; known are: {known}") from None
+            known = ", ".join(self.list_names())
+            raise InvalidInput(f"There is no {self._kind} provider {name!r}; known are: {known}") from None
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         return sorted(self._providers)

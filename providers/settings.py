@@ -1,16 +1,16 @@
-"""What the remote providers need from the environment; read when used, so that no import fails."""
+"""Settings of the remote providers, read from the environment when they are used, so that no import fails."""
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
-def _config(prefix: str) -> SettingsConfigDict:
-    # An empty variable is a missing one: compose files and shells like to pass them on like that.
+def _make_config(prefix: str) -> SettingsConfigDict:
+    # An empty variable counts as missing, because compose files and shells pass on missing ones as empty.
     return SettingsConfigDict(env_prefix=prefix, env_ignore_empty=True, extra="ignore")
 
 
 class LeonardoSettings(BaseSettings):
-    model_config = _config("LEONARDO_")
+    model_config = _make_config("LEONARDO_")
 
     api_key: SecretStr | None = None
     base_url: str = "https://cloud.leonardo.ai/api/rest/v1"
@@ -18,9 +18,9 @@ class LeonardoSettings(BaseSettings):
 
 
 class MidjourneySettings(BaseSettings):
-    """A midjourney-proxy that somebody runs: its URL with context path (usually /mj), its secret if any."""
+    """A self-hosted midjourney-proxy: its URL with the context path (usually /mj), and its secret if it has one."""
 
-    model_config = _config("MIDJOURNEY_")
+    model_config = _make_config("MIDJOURNEY_")
 
     base_url: str | None = None
     api_key: SecretStr | None = None
@@ -28,9 +28,9 @@ class MidjourneySettings(BaseSettings):
 
 
 class OpenRouterSettings(BaseSettings):
-    """Any OpenAI-compatible service; OpenRouter unless the base URL says otherwise."""
+    """An OpenAI-compatible service, by default OpenRouter."""
 
-    model_config = _config("OPENROUTER_")
+    model_config = _make_config("OPENROUTER_")
 
     api_key: SecretStr | None = None
     base_url: str = "https://openrouter.ai/api/v1"
@@ -40,10 +40,10 @@ class OpenRouterSettings(BaseSettings):
 
 
 class DownloadSettings(BaseSettings):
-    model_config = _config("CALLBOARD_DOWNLOAD_")
+    model_config = _make_config("CALLBOARD_DOWNLOAD_")
 
     trusted_hosts: str = ""
-    """Hosts (or host:port), by commas, that may be fetched by plain http and at private addresses."""
+    """Hosts (or host:port), separated by commas, that may use plain http and private addresses."""
     max_bytes: int = Field(100 * 1024 * 1024, gt=0)
     max_seconds: float = Field(120.0, gt=0)
 

@@ -1,10 +1,12 @@
-"""Secrets do not get into errors, logs or events. A text is searched for three things: the values of environment
-variables that look like keys, names that say that a secret follows (`api_key=…`, `Authorization: …`), and the shapes
-of well-known keys. Payloads, checkpoints and results are the users' own data and stay as they are."""
+"""Keeps secrets out of errors, logs and events. Texts are searched for the values of environment variables that look
+like keys, for names that announce a secret (`api_key=…`, `Authorization: …`), and for the shapes of well-known keys.
+Payloads, checkpoints and results are the users' own data and stay as they are.
+
+`providers` import this module too, so it imports nothing of ours but the settings."""
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -13,20 +15,21 @@ from state.settings import get_settings
 
 MASK = "***"
 
-_SHORTEST = 8  # characters; shorter values stand in ordinary texts as well
-_LONGEST = 8192  # characters; what is cut off a huge text may begin with half a secret
+_SHORTEST = 8  # characters; ordinary texts contain shorter values as well
+_LONGEST = 8192  # characters of a secret; so many beside a cut may be half a secret, which is not recognized
+_MARGIN = 2 * _LONGEST  # characters that are masked beside a cut, because masking makes a text shorter
 _MAX_DEPTH = 64
 
-# What follows the names of these headers is secret to the end of the line, …
+# A value after one of these headers is secret to the end of the line, …
 _HEADERS = r"(?:proxy-)?authorization|(?:set-)?cookie"
-# … what follows these names is a secret, …
+# … a value after one of these names is a secret, …
 _TELLING = (
     r"[\w-]*(?:api[-_ ]?key|passw(?:or)?d|passphrase)|(?:[\w-]*[-_])?(?:secret|credentials?"
     r"|(?:secret|private|access|encryption|signing)[-_]?(?:access[-_]?)?key(?:[-_]?id)?"
     r"|(?:client|app|shared|webhook|consumer)[-_]?secret|(?:access|refresh|id|auth|bearer|session|csrf|security)[-_]?token)"
     r"|x-amz-signature"
 )
-# … and what follows these is one when it looks like it.
+# … and a value after one of these is a secret if it looks like a key.
 _VAGUE = r"[\w-]*token|key|auth|sig|signature|pwd|pass|jwt"
 
 _KEY_LIKE = r"[\w.~+/=%-]{16,}"
@@ -42,28 +45,43 @@ _URL_TOKEN = re.compile(r"(?<=://)[\w.~-]{20,256}@")
 _SECRET_VARIABLE = re.compile(r"(?i)(?:^|_)(?:key|token|secret|password|passwd|passphrase|credentials?)$")
 
 
-def mask(text: str) -> str:
-    """The text without its secrets."""
-    for secret in _secrets():
+def mask(text: str, secrets: Iterable[str] = ()) -> str:
+    """Returns the text without its secrets, and without the given ones."""
+    known = _list_secrets()
+    for secret in (*_list_forms(secrets), *known) if secrets else known:
         if secret in text:
             text = text.replace(secret, MASK)
     if "://" in text:
         text = _URL_LOGIN.sub(rf"\1:{MASK}@", text)
         text = _URL_TOKEN.sub(f"{MASK}@", text)
     if "=" in text or ":" in text or "," in text:
-        text = _patterns().named.sub(_keep_name, text)
+        text = _compile_patterns().named.sub(_keep_name, text)
     return _SHAPES.sub(MASK, text)
 
 
-def mask_start(text: str, limit: int) -> str:
-    """The beginning of a text that may be huge, masked before it is cut: half a secret would not be recognized."""
-    if len(text) <= limit + _LONGEST:
-        return mask(text)[:limit]
-    return mask(text[: limit + _LONGEST])[:-_LONGEST][:limit]
+def mask_start(text: str, limit: int, secrets: Iterable[str] = ()) -> str:
+    """Returns the start of a text that may be huge. It is masked before it is cut: half a secret is not recognized."""
+    if len(text) <= limit + _MARGIN:
+        return mask(text, secrets)[:limit]
+    return mask(text[: limit + _MARGIN], secrets)[:-_LONGEST][:limit]
+
+
+def mask_ends(text: str, limit: int) -> str:
+    """Returns the start and the end of a text that may be huge, masked before it is cut."""
+    half = limit // 2
+    if len(text) <= limit + 2 * _MARGIN:
+        masked = mask(text)
+        if len(masked) <= limit:
+            return masked
+        start, end = masked[:half], masked[-half:]
+    else:
+        start = mask_start(text, half)
+        end = mask(text[-(half + _MARGIN) :])[_LONGEST:][-half:]
+    return f"{start}\n… (cut here, {len(text)} characters in all) …\n{end}"
 
 
 def mask_data(value: Any, depth: int = 0) -> Any:
-    """The same data with its texts masked, and whatever stands under a telling name."""
+    """Returns the data with its texts masked, and with all values under names that announce a secret."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, dict | list | tuple) and depth >= _MAX_DEPTH:
@@ -76,17 +94,17 @@ def mask_data(value: Any, depth: int = 0) -> Any:
 
 
 def forget_secrets() -> None:
-    """The environment or the settings have changed."""
-    _secrets.cache_clear()
-    _patterns.cache_clear()
+    """Makes the next call read the environment and the settings again."""
+    _list_secrets.cache_clear()
+    _compile_patterns.cache_clear()
 
 
 def _is_secret(key: Any, item: Any) -> bool:
     if not isinstance(key, str) or item is None or isinstance(item, bool):
         return False
-    if _patterns().telling.fullmatch(key):
+    if _compile_patterns().telling.fullmatch(key):
         return True
-    return isinstance(item, str) and bool(_patterns().vague.fullmatch(key) and re.fullmatch(_KEY_LIKE, item))
+    return isinstance(item, str) and bool(_compile_patterns().vague.fullmatch(key) and re.fullmatch(_KEY_LIKE, item))
 
 
 def _keep_name(found: "re.Match[str]") -> str:
@@ -99,7 +117,7 @@ class _Patterns:
         self.telling = re.compile(f"(?i:{_HEADERS}|{telling})")
         self.vague = re.compile(f"(?i:{_VAGUE})")
         # `name=value`, `name: value`, `"name": "value"` (also escaped), `('name', 'value')`. A quoted value ends with
-        # its quote or with the line: Pydantic cuts long ones.
+        # its quote or with the line, because Pydantic cuts long values.
         start = r"(?<![\w-])"
         between = r"(?:\\{0,4}[\"']?\s{0,4}(?:=>|[:=])\s{0,4}|\\{0,4}[\"'],\s{0,4})b?"
         quoted = r"(?P<{0}>\\{{0,4}}[\"'])(?:(?!(?P={0}))[^\n]){{0,8192}}"
@@ -111,28 +129,32 @@ class _Patterns:
 
 
 @cache
-def _patterns() -> _Patterns:
+def _compile_patterns() -> _Patterns:
     return _Patterns(sorted(get_settings().secret_names))
 
 
 @cache
-def _secrets() -> tuple[str, ...]:
-    """Longest first: one may be a part of another."""
-    found = {form for value in _values() if len(value) >= _SHORTEST for form in (value, quote(value, safe=""))}
-    return tuple(sorted(found, key=len, reverse=True))
+def _list_secrets() -> tuple[str, ...]:
+    return _list_forms(value for value in _read_values() if len(value) >= _SHORTEST)
 
 
-def _values() -> Iterator[str]:
+def _list_forms(values: Iterable[str]) -> tuple[str, ...]:
+    """Returns the values and their URL-encoded forms, longest first, because one may be a part of another."""
+    forms = {form for value in values if value for form in (value, quote(value, safe=""))}
+    return tuple(sorted(forms, key=len, reverse=True))
+
+
+def _read_values() -> Iterator[str]:
     extra = {name.lower() for name in get_settings().secret_names}
     for name, value in os.environ.items():
         if _SECRET_VARIABLE.search(name) or name.lower() in extra:
             yield value
         if "://" in value:
-            yield _password(value)
+            yield _find_password(value)
 
 
-def _password(url: str) -> str:
-    """Unless it is a word that the rest of the address says as well, such as `postgres`."""
+def _find_password(url: str) -> str:
+    """Returns the password of a URL, unless the URL contains it elsewhere too, such as `postgres`."""
     try:
         parts = urlsplit(url)
         password = parts.password or ""

@@ -1,4 +1,4 @@
-"""The agents: each has a name and skills, one for each task type. An agent's code cannot create tasks."""
+"""The agents. Each has a name, and a skill for each of its task types. An agent's code cannot create tasks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +18,13 @@ class Skill:
 
 _AGENTS: dict[str, dict[str, Skill]] = {
     "command": {"run": Skill(command.RunInput, command.run)},
-    "text": {"statistics": Skill(text.StatisticsInput, text.statistics)},
+    "text": {"statistics": Skill(text.StatisticsInput, text.count_words)},
     "writer": {"complete": Skill(writer.CompleteInput, writer.complete)},
 }
 
 
-def find_agent(agent_name: str, task_type: str) -> Skill:
+def find_skill(agent_name: str, task_type: str) -> Skill:
+    """Returns the skill. Raises ValueError if the agent or its task type does not exist."""
     try:
         skills = _AGENTS[agent_name]
     except KeyError:

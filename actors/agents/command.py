@@ -1,4 +1,4 @@
-"""An agent that runs a program."""
+"""An agent that runs commands."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ class RunInput(BaseModel):
     timeout_seconds: float = Field(60, gt=0, le=3500)  # less than the actor's own limit
 
 
-class Ran(BaseModel):
+class RunResult(BaseModel):
     exit_code: int = Field(description="Negative: the signal that ended it.")
     output: str
     truncated: bool
@@ -24,11 +24,11 @@ class Ran(BaseModel):
     seconds: float
 
 
-def run(ctx: Context, request: RunInput) -> Ran:
-    """Runs a command in a sandbox. Whatever its exit code is, that is a result."""
+def run(ctx: Context, request: RunInput) -> RunResult:
+    """Runs a command in a sandbox. A nonzero exit code is a result, not a failure of the task."""
     ctx.progress(None, f"Running {request.command[0]}")
     result = ctx.sandbox(request.command, timeout_seconds=request.timeout_seconds)
-    return Ran(
+    return RunResult(
         exit_code=result.exit_code,
         output=result.output,
         truncated=result.truncated,

@@ -1,4 +1,4 @@
-"""A small agent that needs no key: it looks at a text."""
+"""An agent that analyzes texts without a language model."""
 
 import re
 from collections import Counter
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from broker import Context
 
-_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # noqa: RUF001  (people write both apostrophes)
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")  # noqa: RUF001  (both apostrophes are in use)
 _SENTENCE_END = re.compile(r"[.!?…]+(?:\s|$)")
 
 
@@ -25,8 +25,8 @@ class Statistics(BaseModel):
     top_words: list[tuple[str, int]]
 
 
-def statistics(ctx: Context, request: StatisticsInput) -> Statistics:
-    """Characters, words, sentences, and the most frequent words."""
+def count_words(ctx: Context, request: StatisticsInput) -> Statistics:
+    """Counts characters, words and sentences, and finds the most frequent words."""
     words = [word.lower() for word in _WORD.findall(request.text)]
     ctx.progress(50, f"{len(words)} words")
     sentences = len(_SENTENCE_END.findall(request.text)) or int(bool(words))

@@ -1,8 +1,8 @@
-"""An agent that writes what it is asked for, with a language model."""
+"""An agent that completes prompts with a language model."""
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from actors.language import ask, chosen
+from actors.language import ask, choose_provider
 from broker import Context
 from providers.language.protocol import Message
 
@@ -13,11 +13,11 @@ class CompleteInput(BaseModel):
     prompt: str = Field(min_length=1, max_length=200_000)
     instruction: str | None = Field(None, max_length=20_000)
     max_tokens: int | None = Field(None, ge=1, le=100_000)
-    provider: str | None = Field(None, description="Unset: openrouter when it has its key, else local.")
+    provider: str | None = Field(None, description="Unset: openrouter if it has its key, else local.")
 
     @model_validator(mode="after")
-    def _the_provider_is_there(self) -> "CompleteInput":
-        chosen(self.provider)
+    def _check_provider(self) -> "CompleteInput":
+        choose_provider(self.provider)
         return self
 
 
@@ -28,13 +28,15 @@ class Text(BaseModel):
 
 
 def complete(ctx: Context, request: CompleteInput) -> Text:
-    """Completes a prompt; its tokens are events."""
-    provider = chosen(request.provider)
+    """Completes a prompt, and emits each token as an event."""
+    provider = choose_provider(request.provider)
     messages = [Message(role="user", content=request.prompt)]
     if request.instruction:
         messages.insert(0, Message(role="system", content=request.instruction))
     ctx.progress(None, f"Asking {provider}")
-    answer = ask(
-        ctx, provider, messages, tell=lambda piece: ctx.emit("token", {"text": piece}), max_tokens=request.max_tokens
-    )
+
+    def emit_token(piece: str) -> None:
+        ctx.emit("token", {"text": piece})
+
+    answer = ask(ctx, provider, messages, on_piece=emit_token, max_tokens=request.max_tokens)
     return Text(text=answer.text, provider=provider, model=answer.model)

@@ -1,26 +1,23 @@
-"""From an exception to a structured error, and to the decision whether another attempt is worth it."""
+"""Turns exceptions into structured errors, and decides whether another attempt follows."""
 
-import math
 import random
 import traceback
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
-from broker.execution.httpanswers import answer_in
 from broker.execution.interrupts import TimeLimitExceeded
 from broker.execution.storable import readable
 from state import jsonsafe
 from state.errors import UnknownActor
+from state.http_errors import CATEGORIES, Category, cap_retry_after, find_error_type, find_retry_after
 from state.jsonsafe import UnsafeJson
-from state.masking import mask_data, mask_start
+from state.masking import mask_data, mask_ends, mask_start
 from state.tasks.catalog import RetryPolicy
 
-Category = Literal["transient", "permanent", "unknown"]
-
-MAX_RETRY_AFTER = 3600.0
 _MESSAGE = 10_000  # characters that are kept
 _TRACEBACK = 20_000
+_TRACEBACK_PART = 2_000  # of one frame or one message in it
 _DETAILS = 20_000
 
 
@@ -34,7 +31,7 @@ class TokenLimitExceeded(Exception):
         self.details = {"tokens": used, "limit": limit}
 
 
-# Exceptions that are not our own, in the words of the design. Providers raise theirs with a category of their own.
+# Exceptions that have no category of their own. Those of providers have one.
 _KNOWN: tuple[tuple[type[BaseException], str, Category], ...] = (
     (UnknownActor, "UnknownActor", "permanent"),
     (ValidationError, "InvalidInput", "permanent"),
@@ -46,33 +43,34 @@ _KNOWN: tuple[tuple[type[BaseException], str, Category], ...] = (
 
 
 def describe(exception: BaseException) -> dict[str, Any]:
-    """The error as it is stored: always storable, whatever the exception is like, and without secrets."""
+    """Returns the error as it is stored: without secrets, and storable for any exception."""
     error_type, category = _classify(exception)
     return {
         "type": error_type,
-        "message": _storable(_text(exception), _MESSAGE),
+        "message": _describe_message(exception),
         "category": category,
-        "details": _details(exception),
-        "traceback": _storable(_trace(exception), _TRACEBACK),
+        "details": _describe_details(exception),
+        "traceback": _describe_traceback(exception),
     }
 
 
-def asked_to_wait(exception: BaseException) -> float | None:
-    """The seconds of a Retry-After, at most an hour."""
-    asked = getattr(exception, "retry_after", None)
-    if asked is None and (answer := answer_in(exception)) is not None:
-        asked = answer.retry_after
-    if isinstance(asked, bool) or not isinstance(asked, int | float) or not math.isfinite(asked) or asked < 0:
-        return None
-    return min(float(asked), MAX_RETRY_AFTER)
+def find_requested_wait(exception: BaseException) -> float | None:
+    """Returns the seconds that the service asks to wait, at most an hour: the exception's own `retry_after`, else the
+    Retry-After header of the HTTP response that it carries."""
+    own = getattr(exception, "retry_after", None)
+    if own is not None:
+        return cap_retry_after(own)
+    status = _find_http_status(exception)
+    return None if status is None else find_retry_after(status, _read_retry_after(exception))
 
 
-def retry_seconds(error: dict[str, Any], asked: float | None, policy: RetryPolicy, attempt: int) -> float | None:
-    """None: not worth another attempt. What the service asks for wins over the schedule."""
+def choose_delay(error: dict[str, Any], requested: float | None, policy: RetryPolicy, attempt: int) -> float | None:
+    """Returns the seconds until the next attempt, or None if there is none. The service's request has precedence over
+    the schedule."""
     if error["category"] == "permanent":
         return None
-    if asked is not None:
-        return asked
+    if requested is not None:
+        return requested
     delay = policy.delay(error["type"], attempt)
     return delay + random.uniform(0, delay * 0.1)  # noqa: S311
 
@@ -84,37 +82,53 @@ def _classify(exception: BaseException) -> tuple[str, Category]:
     for kind, error_type, category in _KNOWN:
         if isinstance(exception, kind):
             return error_type, category
-    answer = answer_in(exception)
-    if answer is not None:
-        return answer.error_type, answer.category
+    status = _find_http_status(exception)
+    http_type = None if status is None else find_error_type(status)
+    if http_type is not None:
+        return http_type, CATEGORIES[http_type]
     return type(exception).__name__, "unknown"
 
 
-def _storable(text: str, limit: int) -> str:
-    clean = jsonsafe.clean_text(mask_start(text, limit), limit)
-    return clean if len(text) <= limit else f"{clean}… ({len(text)} characters in all)"
+def _find_http_status(exception: BaseException) -> int | None:
+    """Returns the status of the response that exceptions of httpx, requests and similar clients carry. They are
+    recognized by their attributes, so that no client library has to be imported here."""
+    status = getattr(getattr(exception, "response", None), "status_code", None)
+    return status if isinstance(status, int) and 400 <= status <= 599 else None
 
 
-def _text(exception: BaseException) -> str:
+def _read_retry_after(exception: BaseException) -> object:
     try:
-        return str(exception) or type(exception).__name__
-    except BaseException:  # an exception that cannot be printed is still one
-        return f"{type(exception).__name__} (its text cannot be printed)"
+        return exception.response.headers.get("retry-after")  # type: ignore[attr-defined]
+    except Exception:  # the response is an object of another library
+        return None
 
 
-def _trace(exception: BaseException) -> str:
+def _describe_message(exception: BaseException) -> str:
     try:
-        return "".join(traceback.format_exception(exception))
+        text = str(exception) or type(exception).__name__
+    except BaseException:  # the exception's own code failed, which must not hide the exception
+        text = f"{type(exception).__name__} (its text cannot be printed)"
+    clean = jsonsafe.clean_text(mask_start(text, _MESSAGE), _MESSAGE)
+    return clean if len(text) <= _MESSAGE else f"{clean}… ({len(text)} characters in all)"
+
+
+def _describe_traceback(exception: BaseException) -> str:
+    """Returns the start of the traceback and its end, where the line that raised is. Long parts are shortened first,
+    because a long message would take the place of that line."""
+    try:
+        parts = traceback.format_exception(exception)
     except BaseException:
-        return "".join(traceback.format_tb(exception.__traceback__))
+        parts = traceback.format_tb(exception.__traceback__)
+    short = [part if len(part) <= _TRACEBACK_PART else mask_ends(part, _TRACEBACK_PART) for part in parts]
+    text = mask_ends("".join(short), _TRACEBACK)
+    return jsonsafe.clean_text(text, len(text))
 
 
-def _details(exception: BaseException) -> dict[str, Any]:
-    """What the exception brings along, as far as it can be kept."""
+def _describe_details(exception: BaseException) -> dict[str, Any]:
     try:
         given = getattr(exception, "details", None)
         details: dict[str, Any] = mask_data(readable(given)) if isinstance(given, dict) else {}
         too_long = len(jsonsafe.dump(details)) > _DETAILS
-    except Exception:  # the objects in it are not ours
+    except Exception:  # the details contain objects of other libraries
         return {"omitted": "the details cannot be kept as JSON"}
     return {"omitted": "the details are too long to be kept"} if too_long else details

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker.execution.failures import asked_to_wait, describe, retry_seconds
+from broker.execution.failures import choose_delay, describe, find_requested_wait
 from state.errors import UnknownActor
 from state.tasks import catalog
 from state.tasks.catalog import STANDARD_POLICY
@@ -14,7 +14,8 @@ def completed(claimed: Claimed, result: Any) -> Settlement:
 
 
 def released(claimed: Claimed) -> Settlement:
-    """Stopped from outside. What was asked of the task says where it goes: paused, canceled, or back to the queue."""
+    """Returns the end of an execution that was stopped from outside. The request that the task's row holds decides
+    where the task goes: paused, canceled, or back to the queue."""
     return Settlement(claimed.id, claimed.epoch, "released")
 
 
@@ -24,6 +25,6 @@ def failed(claimed: Claimed, exception: BaseException) -> Settlement:
     except UnknownActor:
         policy = STANDARD_POLICY
     error = describe(exception)
-    asked = asked_to_wait(exception) if error["category"] != "permanent" else None
-    delay = retry_seconds(error, asked, policy, claimed.attempt - claimed.attempts_before)
-    return Settlement(claimed.id, claimed.epoch, "failed", error=error, retry_seconds=delay, retry_after=asked)
+    requested = find_requested_wait(exception) if error["category"] != "permanent" else None
+    delay = choose_delay(error, requested, policy, claimed.attempt - claimed.attempts_before)
+    return Settlement(claimed.id, claimed.epoch, "failed", error=error, retry_seconds=delay, retry_after=requested)

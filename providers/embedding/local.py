@@ -1,4 +1,4 @@
-"""Provider `local`: embeddings by feature hashing. Not by meaning: texts that share words are near."""
+"""Provider `local`: embeddings by feature hashing. Texts are near if they share words, not if they share a meaning."""
 
 import hashlib
 import math
@@ -16,19 +16,19 @@ PART = 4
 class LocalEmbedding:
     name = "local"
 
-    def available(self) -> str | None:
+    def find_missing_variable(self) -> str | None:
         return None
 
     def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS) -> Embeddings:
-        vectors = [_vector(text, dimensions) for text in texts]
+        vectors = [_compute_vector(text, dimensions) for text in texts]
         return Embeddings(vectors, "hashing", sum(count_tokens(text) for text in texts))
 
 
-def _vector(text: str, dimensions: int) -> list[float]:
+def _compute_vector(text: str, dimensions: int) -> list[float]:
     vector = [0.0] * dimensions
-    for feature, count in Counter(_features(text)).items():
+    for feature, count in Counter(_list_features(text)).items():
         number = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest())
-        # Half of the features count down, so that collisions cancel out instead of adding up.
+        # Half of the features are negative, so that collisions cancel out instead of adding up.
         sign = 1.0 if number & 1 else -1.0
         weight = 1.0 if feature[0] == "w" else 0.4
         vector[(number >> 1) % dimensions] += sign * weight * (1.0 + math.log(count))
@@ -36,8 +36,8 @@ def _vector(text: str, dimensions: int) -> list[float]:
     return [value / length for value in vector] if length else vector
 
 
-def _features(text: str) -> Iterator[str]:
-    """Whole words, and parts of words so that inflected forms are near each other."""
+def _list_features(text: str) -> Iterator[str]:
+    """Yields whole words, and parts of words, so that inflected forms are near each other."""
     for word in _WORD.findall(text.lower()):
         yield f"w{word}"
         padded = f"_{word}_"

@@ -5,7 +5,7 @@ from typing import Any
 
 from providers.embedding.protocol import DIMENSIONS, Embeddings
 from providers.errors import InvalidInput, ServerError
-from providers.language.openai_compatible import openrouter_api
+from providers.language.openai_compatible import make_openrouter_api
 from providers.language.sentences import count_tokens
 from providers.settings import OpenRouterSettings
 
@@ -13,7 +13,7 @@ from providers.settings import OpenRouterSettings
 class OpenAICompatibleEmbedding:
     name = "openrouter"
 
-    def available(self) -> str | None:
+    def find_missing_variable(self) -> str | None:
         return None if OpenRouterSettings().api_key else "OPENROUTER_API_KEY"
 
     def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS) -> Embeddings:
@@ -24,8 +24,8 @@ class OpenAICompatibleEmbedding:
             "dimensions": dimensions,
             "encoding_format": "float",
         }
-        answer = openrouter_api(settings).post("/embeddings", body)
-        vectors = _vectors(answer)
+        answer = make_openrouter_api(settings).post("/embeddings", body)
+        vectors = _read_vectors(answer)
         if len(vectors) != len(texts):
             raise ServerError(f"openrouter sent {len(vectors)} embeddings for {len(texts)} texts")
         for vector in vectors:
@@ -36,9 +36,9 @@ class OpenAICompatibleEmbedding:
         return Embeddings(vectors, settings.embedding_model, tokens)
 
 
-def _vectors(answer: Any) -> list[list[float]]:
+def _read_vectors(answer: Any) -> list[list[float]]:
     try:
         entries = sorted(answer["data"], key=lambda entry: entry["index"])
         return [[float(value) for value in entry["embedding"]] for entry in entries]
     except (KeyError, TypeError, ValueError) as error:
-        raise ServerError("openrouter sent an answer of an unknown shape") from error
+        raise ServerError("openrouter sent JSON of an unknown structure") from error

@@ -1,4 +1,4 @@
-"""What an embedding provider does: texts in, vectors of one length out."""
+"""The interface of embedding providers: texts in, vectors of one length out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ class Embeddings:
 
 
 class EmbeddingProvider(Protocol):
-    """Synchronous; raises only ProviderError."""
+    """All methods are synchronous. They raise only ProviderError."""
 
     @property
     def name(self) -> str: ...
-    def available(self) -> str | None:
-        """None, or the name of the environment variable that is missing."""
+    def find_missing_variable(self) -> str | None:
+        """Returns the environment variable that has to be set first, None if the provider can be used."""
 
     def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS) -> Embeddings:
-        """One vector for each text, in its order."""
+        """Returns one vector for each text, in the same order."""

@@ -1,4 +1,4 @@
-"""Provider `local`: summaries without a key, made of the sentences that say the most, in their order."""
+"""Provider `local`: summaries without a key. They consist of the sentences with the highest scores, in their order."""
 
 import math
 import re
@@ -22,11 +22,11 @@ _STOP_WORDS = frozenset(_COMMON.split())
 
 
 class LocalLanguage:
-    """Takes the user messages as the text; instructions mean nothing to it."""
+    """Summarizes the user messages and ignores instructions."""
 
     name = "local"
 
-    def available(self) -> str | None:
+    def find_missing_variable(self) -> str | None:
         return None
 
     def complete(
@@ -55,15 +55,14 @@ def _summarize(text: str, max_tokens: int | None, max_sentences: int | None, usa
 
 
 def _rank(sentences: list[str]) -> list[tuple[int, float]]:
-    """Score sentences by how common their words are in the others (SumBasic, with a bonus for the lead).
-
-    Linear in the length of the text, unlike TextRank's graph, so that a book does not hold a worker."""
+    """Scores sentences by how common their words are in the others (SumBasic, with a bonus for the first one). The
+    time is linear in the length of the text, unlike TextRank's."""
     words = [[w for w in map(str.lower, _WORD.findall(s)) if w not in _STOP_WORDS] for s in sentences]
     spread = Counter(word for each in words for word in set(each))
     scores = []
     for index, each in enumerate(words):
         weight = sum(math.log(1 + spread[word]) for word in set(each))
-        # Divided by a root of the length: neither the shortest nor the longest sentence wins by that alone.
+        # Divided by a root of the length, so that long sentences have no advantage.
         score = weight / math.sqrt(len(each) + 4)
         scores.append((index, score * (1.2 if index == 0 else 1.0)))
     return scores

@@ -1,4 +1,4 @@
-"""Provider `openrouter`: any chat API that speaks OpenAI's protocol, streamed."""
+"""Provider `openrouter`: any chat API with OpenAI's protocol, streamed."""
 
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -6,18 +6,17 @@ from typing import Any
 
 from providers.api import Api
 from providers.errors import (
-    MAX_EXCERPT,
     AuthenticationFailed,
     InvalidInput,
     NetworkTimeout,
     ProviderError,
     ServerError,
-    error_class,
-    mask,
+    find_error_class,
+    make_excerpt,
 )
 from providers.language.protocol import Completion, Message, Usage
 from providers.language.sentences import count_tokens
-from providers.language.sse import data_lines
+from providers.language.sse import read_data
 from providers.settings import OpenRouterSettings
 
 DONE = "[DONE]"
@@ -26,7 +25,7 @@ DONE = "[DONE]"
 class OpenAICompatibleLanguage:
     name = "openrouter"
 
-    def available(self) -> str | None:
+    def find_missing_variable(self) -> str | None:
         return None if OpenRouterSettings().api_key else "OPENROUTER_API_KEY"
 
     def complete(
@@ -49,91 +48,92 @@ class OpenAICompatibleLanguage:
         if max_tokens is not None:
             body["max_tokens"] = max_tokens
         usage = Usage()
-        return Completion(_pieces(openrouter_api(settings), body, usage), usage, settings.model)
+        return Completion(_generate(make_openrouter_api(settings), body, usage), usage, settings.model)
 
 
-def openrouter_api(settings: OpenRouterSettings) -> Api:
+def make_openrouter_api(settings: OpenRouterSettings) -> Api:
     if settings.api_key is None:
         raise AuthenticationFailed("openrouter is not configured: set OPENROUTER_API_KEY")
     key = settings.api_key.get_secret_value()
     return Api("openrouter", settings.base_url, {"Authorization": f"Bearer {key}"}, settings.timeout)
 
 
-def _pieces(api: Api, body: Mapping[str, Any], usage: Usage) -> Generator[str]:
-    """Closing this generator closes the connection, and the service stops generating (and charging)."""
+def _generate(api: Api, body: Mapping[str, Any], usage: Usage) -> Generator[str]:
+    """Yields the pieces of the answer. If the generator is closed, so is the connection, and the service stops
+    generating and charging."""
     text = ""
     with api.stream("POST", "/chat/completions", json=body) as response:
         if response.headers.get("content-type", "").startswith("text/event-stream"):
-            chunks = _streamed(data_lines(response, api.service, api.timeout), api.service)
+            chunks = _read_chunks(read_data(response, api.service, api.timeout), api.service)
         else:
-            chunks = iter([_parsed(api.read(response), api.service)])
+            chunks = iter([_parse_chunk(api.read(response), api.service)])
         for chunk in chunks:
-            _check(chunk, api.service)
-            _count(chunk, usage)
-            piece = _content(chunk)
+            _raise_error(chunk, api.service)
+            _update_usage(chunk, usage)
+            piece = _get_content(chunk)
             if piece:
                 text += piece
                 yield piece
     if not text:
-        # Its documentation says: a model that is warming up; try again.
+        # By OpenRouter's documentation the model is warming up, and a retry helps.
         raise ServerError(f"{api.service} generated nothing")
     if not usage.tokens:
         usage.tokens_in = sum(count_tokens(message["content"]) for message in body["messages"])
         usage.tokens_out = count_tokens(text)
 
 
-def _streamed(lines: Iterator[str], service: str) -> Iterator[dict[str, Any]]:
+def _read_chunks(lines: Iterator[str], service: str) -> Iterator[dict[str, Any]]:
     finished = False
     for line in lines:
         if line == DONE:
             return
-        chunk = _parsed(line, service)
-        finished = finished or bool(_choice(chunk).get("finish_reason"))
+        chunk = _parse_chunk(line, service)
+        finished = finished or bool(_get_choice(chunk).get("finish_reason"))
         yield chunk
     if not finished:
-        raise NetworkTimeout(f"{service} broke off in the middle of its answer", details={"service": service})
+        raise NetworkTimeout(f"{service} ended the stream before the answer was complete", details={"service": service})
 
 
-def _parsed(data: str | bytes, service: str) -> dict[str, Any]:
+def _parse_chunk(data: str | bytes, service: str) -> dict[str, Any]:
     try:
         chunk = json.loads(data)
     except ValueError as error:
         raise ServerError(f"{service} sent malformed JSON") from error
     if not isinstance(chunk, dict):
-        raise ServerError(f"{service} sent an answer of an unknown shape")
+        raise ServerError(f"{service} sent JSON of an unknown structure")
     return chunk
 
 
-def _check(chunk: Mapping[str, Any], service: str) -> None:
-    """Raise the error that came in place of text: once a stream has begun, its status is 200 for good."""
-    choice = _choice(chunk)
+def _raise_error(chunk: Mapping[str, Any], service: str) -> None:
+    """Raises the error that a chunk contains. A stream that has begun cannot report it by its status, which is 200."""
+    choice = _get_choice(chunk)
     error = chunk.get("error") or choice.get("error")
     if error:
-        raise _reported(error, service)
+        raise _make_error(error, service)
     if choice.get("finish_reason") == "content_filter":
         raise InvalidInput(f"{service} refused the content", details={"service": service})
 
 
-def _reported(error: Any, service: str) -> ProviderError:
+def _make_error(error: Any, service: str) -> ProviderError:
     code, message = (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, error)
-    kind = error_class(code) if isinstance(code, int) else ServerError
-    text = mask(str(message))[:MAX_EXCERPT]
+    kind = find_error_class(code) if isinstance(code, int) else ServerError
+    text = make_excerpt(str(message))
     return kind(f"{service} failed: {text}", details={"service": service, "code": code, "body": text})
 
 
-def _choice(chunk: Mapping[str, Any]) -> dict[str, Any]:
+def _get_choice(chunk: Mapping[str, Any]) -> dict[str, Any]:
     choices = chunk.get("choices")
     return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
 
 
-def _content(chunk: Mapping[str, Any]) -> str | None:
-    choice = _choice(chunk)
+def _get_content(chunk: Mapping[str, Any]) -> str | None:
+    choice = _get_choice(chunk)
     part = choice.get("delta") or choice.get("message") or {}
     content = part.get("content")
     return content if isinstance(content, str) else None
 
 
-def _count(chunk: Mapping[str, Any], usage: Usage) -> None:
+def _update_usage(chunk: Mapping[str, Any], usage: Usage) -> None:
     counted = chunk.get("usage")
     if isinstance(counted, dict):
         usage.tokens_in = counted.get("prompt_tokens") or 0

@@ -1,4 +1,4 @@
-"""What a language provider does: messages in, a stream of text out, and the usage when it has ended."""
+"""The interface of language providers: messages in, a stream of text out, and the usage at its end."""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Message(BaseModel):
 
 @dataclass
 class Usage:
-    """Filled in by the provider while the completion is read; final when it has ended."""
+    """Set by the provider while the completion is read; final at its end."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -26,7 +26,7 @@ class Usage:
 
 
 class Completion:
-    """An answer on its way: iterate over its pieces once; text, model and usage are whole after that."""
+    """An answer that is being generated. Iterate over its pieces once; then text, model and usage are complete."""
 
     def __init__(self, pieces: Generator[str], usage: Usage, model: str) -> None:
         self._pieces = pieces
@@ -40,23 +40,23 @@ class Completion:
             yield piece
 
     def close(self) -> None:
-        """Stop before the end: a remote model stops generating."""
+        """Stops before the end. A remote model stops generating."""
         self._pieces.close()
 
     def read(self) -> str:
-        """The whole text, for those who do not stream."""
+        """Returns the whole text."""
         for _ in self:
             pass
         return self.text
 
 
 class LanguageProvider(Protocol):
-    """Synchronous; raises only ProviderError, from complete itself or while its pieces are read."""
+    """All methods are synchronous. They raise only ProviderError, from `complete` or while its pieces are read."""
 
     @property
     def name(self) -> str: ...
-    def available(self) -> str | None:
-        """None, or the name of the environment variable that is missing."""
+    def find_missing_variable(self) -> str | None:
+        """Returns the environment variable that has to be set first, None if the provider can be used."""
 
     def complete(
         self,

@@ -6,4 +6,4 @@ from providers.registry import Registry
 _registry: Registry[LanguageProvider] = Registry("language")
 register = _registry.register
 get = _registry.get
-names = _registry.names
+list_names = _registry.list_names

@@ -1,4 +1,4 @@
-"""Text cut at sentence borders."""
+"""Splits texts at the borders of sentences."""
 
 import re
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ mr mrs ms dr prof sr jr st vs etc e.g i.e cf no vol fig approx inc ltd co u.s u.
 jan feb mar apr jun jul aug sep sept oct nov dec
 """
 _ABBREVIATIONS = frozenset(_SHORT.split())
-# A mark with its closing quotes, then a space; a wide mark without; an empty line.
+# A mark with its closing quotes and a space, a full-width mark, or an empty line.
 _BORDER = re.compile(r"""(?<=[.!?…])["'”’)\]]*\s+|(?<=[。！？])\s*|\n\s*\n\s*""")  # noqa: RUF001
 _LAST_WORD = re.compile(r"([\w.]+)\.$")
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, each with single spaces only."""
+    """Returns the sentences of a text, with single spaces."""
     sentences: list[str] = []
     start = 0
     for border in _BORDER.finditer(text):
@@ -28,11 +28,11 @@ def split_sentences(text: str) -> list[str]:
 
 
 def split_parts(text: str, max_chars: int) -> list[str]:
-    """The text in parts of at most max_chars, cut between sentences, longer sentences between words."""
+    """Splits a text into parts of at most max_chars, between sentences; long sentences are split between words."""
     parts: list[str] = []
     current = ""
     for sentence in split_sentences(text):
-        for piece in _pieces(sentence, max_chars):
+        for piece in _split_words(sentence, max_chars):
             if current and len(current) + 1 + len(piece) > max_chars:
                 parts.append(current)
                 current = piece
@@ -42,12 +42,12 @@ def split_parts(text: str, max_chars: int) -> list[str]:
 
 
 def count_tokens(text: str) -> int:
-    """About as many tokens as a language model would count: four characters each, a word at least one."""
+    """Estimates the tokens of a text: four characters each, and at least one for a word."""
     return max(len(text.split()), -(-len(text) // 4))
 
 
 def _is_end(sentence: str, following: str) -> bool:
-    """Whether a dot ends a sentence, and not an abbreviation, an initial or the middle of a phrase."""
+    """Returns whether the text ends with a sentence, not with an abbreviation or an initial."""
     if following.islower():
         return False
     word = _LAST_WORD.search(sentence)
@@ -57,7 +57,7 @@ def _is_end(sentence: str, following: str) -> bool:
     return text.lower() not in _ABBREVIATIONS and not (len(text) == 1 and text.isupper() and text != "I")
 
 
-def _pieces(sentence: str, max_chars: int) -> Iterator[str]:
+def _split_words(sentence: str, max_chars: int) -> Iterator[str]:
     while len(sentence) > max_chars:
         cut = sentence.rfind(" ", 1, max_chars + 1)
         cut = cut if cut > 0 else max_chars

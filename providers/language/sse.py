@@ -1,4 +1,4 @@
-"""The data of server-sent events, read with a limit on silence."""
+"""Reads the data of server-sent events, with a limit on the time between two of them."""
 
 import time
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from providers.errors import NetworkTimeout, ServerError
 MAX_EVENT = 1024 * 1024
 
 
-def data_lines(response: httpx2.Response, service: str, silence: float) -> Iterator[str]:
-    """Each `data:` line of a stream. Comments are no sign of life: OpenRouter sends them for as long as a
-    model has nothing to say, and httpx2's own reader would wait for ever."""
+def read_data(response: httpx2.Response, service: str, max_silence: float) -> Iterator[str]:
+    """Yields the value of each `data` field of a stream. Comments do not count: OpenRouter sends them for as long as
+    the model generates nothing, so that the read timeout of httpx2 never ends."""
     buffer = b""
-    end = time.monotonic() + silence
+    end = time.monotonic() + max_silence
     for chunk in response.iter_bytes():
         *lines, buffer = (buffer + chunk).split(b"\n")
         if len(buffer) > MAX_EVENT:
@@ -22,6 +22,6 @@ def data_lines(response: httpx2.Response, service: str, silence: float) -> Itera
         for line in lines:
             if line.startswith(b"data:"):
                 yield line[5:].strip().decode("utf-8", "replace")
-                end = time.monotonic() + silence
+                end = time.monotonic() + max_silence
         if time.monotonic() > end:
-            raise NetworkTimeout(f"{service} sent nothing for {silence:g} s")
+            raise NetworkTimeout(f"{service} sent nothing for {max_silence:g} s")

@@ -1,6 +1,6 @@
 """Provider `leonardo`: the public REST API of Leonardo.Ai (https://docs.leonardo.ai/reference).
 
-The API has no place for an idempotency key and cannot stop a job that was accepted; it reports no percent."""
+The API takes no idempotency key, cannot cancel a job, and reports no percent."""
 
 import json
 from collections.abc import Mapping
@@ -30,14 +30,14 @@ class Txt2ImgParams(ActionParams):
     alchemy: bool | None = None
 
     @model_validator(mode="after")
-    def _not_too_many(self) -> "Txt2ImgParams":
+    def _check_count(self) -> "Txt2ImgParams":
         if self.count > 4 and max(self.width, self.height) > 768:
-            raise ValueError("count must be at most 4 when a side is over 768")
+            raise ValueError("count must be at most 4 if a side is over 768")
         return self
 
-    def body(self) -> dict[str, Any]:
-        """In Leonardo's words; what is not set is left to its defaults."""
-        words = {
+    def make_body(self) -> dict[str, Any]:
+        """Returns the params under Leonardo's names. Params that are not set are left to its defaults."""
+        named = {
             "width": self.width,
             "height": self.height,
             "num_images": self.count,
@@ -49,7 +49,7 @@ class Txt2ImgParams(ActionParams):
             "alchemy": self.alchemy,
             "public": False,
         }
-        return {word: value for word, value in words.items() if value is not None}
+        return {name: value for name, value in named.items() if value is not None}
 
 
 class Img2ImgParams(Txt2ImgParams):
@@ -57,8 +57,8 @@ class Img2ImgParams(Txt2ImgParams):
 
     strength: float = Field(0.5, ge=0.1, le=0.9)
 
-    def body(self) -> dict[str, Any]:
-        return super().body() | {"init_strength": self.strength}
+    def make_body(self) -> dict[str, Any]:
+        return super().make_body() | {"init_strength": self.strength}
 
 
 class UpscaleParams(ActionParams):
@@ -81,7 +81,7 @@ class LeonardoProvider:
         "upscale": UpscaleParams,
     }
 
-    def available(self) -> str | None:
+    def find_missing_variable(self) -> str | None:
         return None if LeonardoSettings().api_key else "LEONARDO_API_KEY"
 
     def submit(
@@ -94,46 +94,46 @@ class LeonardoProvider:
     ) -> JobRef:
         if prompt and len(prompt) > MAX_PROMPT:
             raise InvalidInput(f"leonardo takes prompts of at most {MAX_PROMPT} characters")
-        api = _api()
+        api = _make_api()
         if isinstance(params, UpscaleParams):
             return _submit_upscale(api, params, source_data)
         if not isinstance(params, Txt2ImgParams):
             raise InvalidInput(f"leonardo has no action {action!r}")
-        body = params.body() | {"prompt": prompt}
+        body = params.make_body() | {"prompt": prompt}
         if isinstance(params, Img2ImgParams):
-            body |= _source(api, source_data, "init_image_id", "init_generation_image_id")
-        job = _submitted(api, "/generations", body, "sdGenerationJob")
-        return {"kind": "generation", "id": _job_id(job, "generationId"), "cost": job.get("apiCreditCost")}
+            body |= _prepare_source(api, source_data, "init_image_id", "init_generation_image_id")
+        job = _submit(api, "/generations", body, "sdGenerationJob")
+        return {"kind": "generation", "id": _read_job_id(job, "generationId"), "cost": job.get("apiCreditCost")}
 
     def find(self, idempotency_key: str) -> JobRef | None:  # noqa: ARG002
         return None
 
     def poll(self, ref: JobRef) -> JobStatus:
-        api = _api()
+        api = _make_api()
         if ref["kind"] == "generation":
-            answer = _asked(api, f"/generations/{ref['id']}")
+            answer = _request_object(api, f"/generations/{ref['id']}")
             job = answer.get("generations_by_pk")
             urls = [image.get("url") for image in (job or {}).get("generated_images") or []]
         else:
-            answer = _asked(api, f"/variations/{ref['id']}")
+            answer = _request_object(api, f"/variations/{ref['id']}")
             job = next(iter(answer.get("generated_image_variation_generic") or []), None)
             urls = [(job or {}).get("url")]
         if job is None:
-            raise NotFound(f"leonardo does not know {ref['kind']} {ref['id']} any more")
-        return _status(job, [url for url in urls if url], answer)
+            raise NotFound(f"leonardo has no {ref['kind']} {ref['id']}")
+        return _read_status(job, [url for url in urls if url], answer)
 
     def cancel(self, ref: JobRef) -> bool:  # noqa: ARG002
         return False
 
     def preview(self, action: str, params: ActionParams) -> Preview:
-        """The cost depends on model and plan: only Leonardo's own calculator knows it."""
+        """Returns no cost, because it depends on model and plan, and only Leonardo's calculator knows it."""
         if isinstance(params, Txt2ImgParams):
             seconds = 15.0 + 5.0 * params.count
             return Preview(None, "credits", params.width, params.height, params.count, seconds)
         return Preview(None, "credits", count=1, expected_seconds=40.0 if action == "upscale" else None)
 
 
-def _api() -> Api:
+def _make_api() -> Api:
     settings = LeonardoSettings()
     if settings.api_key is None:
         raise AuthenticationFailed("leonardo is not configured: set LEONARDO_API_KEY")
@@ -141,28 +141,28 @@ def _api() -> Api:
     return Api("leonardo", settings.base_url, {"Authorization": f"Bearer {key}"}, settings.timeout)
 
 
-def _asked(api: Api, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _request_object(api: Api, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
     try:
         answer = api.get(path) if body is None else api.post(path, body)
     except ServerError as error:
         if "authorization hook" in str(error):
-            # Its gateway answers 500 to a malformed key; trying that again is of no use.
+            # Leonardo answers 500 to a malformed key. A retry would not help.
             raise AuthenticationFailed("leonardo does not accept this API key", details=error.details) from error
         raise
     if not isinstance(answer, dict):
-        raise ServerError("leonardo sent an answer of an unknown shape")
+        raise ServerError("leonardo sent JSON of an unknown structure")
     return answer
 
 
-def _submitted(api: Api, path: str, body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    job = _asked(api, path, body).get(name)
+def _submit(api: Api, path: str, body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    job = _request_object(api, path, body).get(name)
     return job if isinstance(job, dict) else {}
 
 
-def _job_id(job: Mapping[str, Any], name: str) -> str:
+def _read_job_id(job: Mapping[str, Any], name: str) -> str:
     job_id = job.get(name)
     if not isinstance(job_id, str) or not job_id:
-        raise ServerError("leonardo accepted the request but named no job")
+        raise ServerError("leonardo accepted the request but returned no job id")
     return job_id
 
 
@@ -171,13 +171,13 @@ def _submit_upscale(api: Api, params: UpscaleParams, source_data: SourceData | N
         "upscalerStyle": params.style,
         "creativityStrength": params.creativity,
         "upscaleMultiplier": params.multiplier,
-    } | _source(api, source_data, "initImageId", "generatedImageId")
-    job = _submitted(api, "/variations/universal-upscaler", body, "universalUpscaler")
-    return {"kind": "variation", "id": _job_id(job, "id"), "cost": job.get("apiCreditCost")}
+    } | _prepare_source(api, source_data, "initImageId", "generatedImageId")
+    job = _submit(api, "/variations/universal-upscaler", body, "universalUpscaler")
+    return {"kind": "variation", "id": _read_job_id(job, "id"), "cost": job.get("apiCreditCost")}
 
 
-def _source(api: Api, source_data: SourceData | None, uploaded: str, generated: str) -> dict[str, str]:
-    """The image to work on: one that Leonardo made, or ours, uploaded first."""
+def _prepare_source(api: Api, source_data: SourceData | None, uploaded: str, generated: str) -> dict[str, str]:
+    """Returns the body's reference to the source: an image of Leonardo's own, or ours, which is uploaded first."""
     if source_data is not None and source_data.provider_id:
         return {generated: source_data.provider_id}
     if source_data is not None and source_data.image:
@@ -188,26 +188,26 @@ def _source(api: Api, source_data: SourceData | None, uploaded: str, generated: 
 def _upload(api: Api, image: bytes) -> str:
     media_type = sniff(image[:HEAD_BYTES])
     if media_type not in UPLOAD_TYPES:
-        raise InvalidInput(f"leonardo takes PNG, JPEG and WebP images, not {media_type or 'this'}")
-    slot = _submitted(api, "/init-image", {"extension": EXTENSIONS[media_type]}, "uploadInitImage")
+        raise InvalidInput(f"leonardo takes PNG, JPEG and WebP images, not {media_type or 'this type'}")
+    slot = _submit(api, "/init-image", {"extension": EXTENSIONS[media_type]}, "uploadInitImage")
     try:
         fields, url = json.loads(slot["fields"]), slot["url"]
     except (KeyError, TypeError, ValueError) as error:
-        raise ServerError("leonardo gave no place for the upload") from error
-    # Another service (S3), which refuses requests that carry the API key.
+        raise ServerError("leonardo returned no URL for the upload") from error
+    # S3, which refuses requests with the API key.
     storage = Api("leonardo upload", "", timeout=api.timeout)
     storage.request("POST", url, data=fields, files={"file": ("image", image, media_type)})
-    return _job_id(slot, "id")
+    return _read_job_id(slot, "id")
 
 
-def _status(job: Mapping[str, Any], urls: list[str], answer: dict[str, Any]) -> JobStatus:
+def _read_status(job: Mapping[str, Any], urls: list[str], answer: dict[str, Any]) -> JobStatus:
     state = job.get("status")
     if state == "FAILED":
-        error = ServerError("leonardo could not make it", details={"service": "leonardo"})
+        error = ServerError("leonardo failed to run the job", details={"service": "leonardo"})
         return JobStatus("failed", message="Failed", raw=answer, error=error)
     if state != "COMPLETE":
-        return JobStatus("running", message="Leonardo is working on it", raw=answer)
+        return JobStatus("running", message="Running at Leonardo", raw=answer)
     if not urls:
-        # Raised, not failed: it is paid for, and asking again may find it.
-        raise ServerError("leonardo has completed the job but shows no output")
+        # Raised, so that the job is polled again: it has been paid for, and its output may appear later.
+        raise ServerError("leonardo has completed the job but returned no output")
     return JobStatus("succeeded", 100.0, "Completed", [Output(url=url) for url in urls], answer)

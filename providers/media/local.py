@@ -1,4 +1,4 @@
-"""Provider `local`: paints real pictures in this process, step by step, at a pace that people can watch."""
+"""Provider `local`: paints real pictures in this process, step by step, slowly enough to watch."""
 
 import base64
 import io
@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 from pydantic import Field
 
 from providers.errors import InvalidInput
-from providers.media.painting import STROKES, Painting, png, seed_of
+from providers.media.painting import STROKES, Painting, encode_png, make_seed
 from providers.media.protocol import ActionParams, JobRef, JobStatus, Limits, Output, Preview, SourceData
 
 SLICE_SECONDS = 0.05
@@ -53,13 +53,13 @@ class _Job:
 
 
 class LocalProvider:
-    """Each poll makes one step. Jobs are kept in memory; a job that this process does not know (it was
-    submitted before a crash) starts again from its seed and gives the same pictures."""
+    """Each poll makes one step. Jobs are kept in memory. A job that is not there, because it was submitted before a
+    crash, starts again from its seed and gives the same pictures."""
 
     name = "local"
     limits = Limits(concurrency=8)
     poll_seconds = 0.0
-    can_find = True  # there is none to pay for twice
+    can_find = True  # a second submission costs nothing
     actions: Mapping[str, type[PacedParams]] = {
         "txt2img": Txt2ImgParams,
         "img2img": Img2ImgParams,
@@ -70,7 +70,7 @@ class LocalProvider:
         self._jobs: dict[str, _Job] = {}
         self._lock = threading.Lock()
 
-    def available(self) -> str | None:
+    def find_missing_variable(self) -> str | None:
         return None
 
     def submit(
@@ -83,24 +83,24 @@ class LocalProvider:
     ) -> JobRef:
         wanted = params.model_dump(mode="json")
         if wanted.get("seed", 0) is None:
-            wanted["seed"] = seed_of(prompt or "")
+            wanted["seed"] = make_seed(prompt or "")
         ref = {"id": idempotency_key, "action": action, "prompt": prompt or "", "params": wanted}
         if params.needs_source:
-            ref["source"] = _reduced_source(source_data, params)
+            ref["source"] = _reduce_source(source_data, params)
         return ref
 
     def find(self, idempotency_key: str) -> JobRef | None:  # noqa: ARG002
-        return None  # submitting again costs nothing and paints the same
+        return None  # a second submission costs nothing and paints the same picture
 
     def poll(self, ref: JobRef) -> JobStatus:
         params = self.actions[ref["action"]].model_validate(ref["params"])
-        job = self._job(ref["id"])
-        _pause(params.step_seconds)
+        job = self._get_job(ref["id"])
+        _sleep_in_slices(params.step_seconds)
         try:
             job.step += 1
-            _work(job, ref, params)
+            _make_step(job, ref, params)
         except BaseException:
-            self._forget(ref["id"])  # half a stroke would change the picture: start again from the seed
+            self._forget(ref["id"])  # an interrupted step would change the picture: start again from the seed
             raise
         message = f"Step {job.step}/{params.steps}"
         if job.step < params.steps:
@@ -120,12 +120,12 @@ class LocalProvider:
         seconds += paced.count * paced.width * paced.height / 1_000_000
         return Preview(0.0, "USD", paced.width, paced.height, paced.count, round(seconds, 2))
 
-    def _job(self, job_id: str) -> _Job:
+    def _get_job(self, job_id: str) -> _Job:
         with self._lock:
             job = self._jobs.pop(job_id, None) or _Job()
-            self._jobs[job_id] = job  # at the end: the first is always the one idle for longest
+            self._jobs[job_id] = job  # moves it to the end, so that the first job is the one that was idle for longest
             if len(self._jobs) > MAX_JOBS:
-                # Interrupted work is never polled to its end; without a bound its canvases would stay.
+                # Interrupted jobs are never polled to their end, and would keep their canvases.
                 del self._jobs[next(iter(self._jobs))]
             return job
 
@@ -134,37 +134,37 @@ class LocalProvider:
             return self._jobs.pop(job_id, None) is not None
 
 
-def _work(job: _Job, ref: JobRef, params: PacedParams) -> None:
+def _make_step(job: _Job, ref: JobRef, params: PacedParams) -> None:
     if isinstance(params, Txt2ImgParams):
         _paint(job, ref, params)
     elif isinstance(params, UpscaleParams) and job.step == params.steps:
-        source = _open(base64.b64decode(ref["source"]))
+        source = _open_image(base64.b64decode(ref["source"]))
         size = (source.width * params.factor, source.height * params.factor)
         enlarged = source.resize(size, Image.Resampling.LANCZOS)
-        job.outputs.append(Output(data=png(enlarged), media_type="image/png"))
+        job.outputs.append(Output(data=encode_png(enlarged), media_type="image/png"))
 
 
 def _paint(job: _Job, ref: JobRef, params: Txt2ImgParams) -> None:
-    """Bring the pictures, one after the other, to where they must be after this step."""
+    """Paints the strokes that belong to this step, one picture after the other."""
     target = STROKES * params.count * job.step // params.steps
     while len(job.outputs) < params.count:
         number = len(job.outputs)
         if job.painting is None:
-            under = _open(base64.b64decode(ref["source"])) if "source" in ref else None
+            under = _open_image(base64.b64decode(ref["source"])) if "source" in ref else None
             seed = (params.seed or 0) + number
             job.painting = Painting(ref["prompt"], seed, params.width, params.height, under)
         job.painting.paint(target - number * STROKES)
         if job.painting.strokes < STROKES:
             return
-        job.outputs.append(Output(data=job.painting.png(), media_type="image/png"))
+        job.outputs.append(Output(data=job.painting.encode(), media_type="image/png"))
         job.painting = None
 
 
-def _reduced_source(source_data: SourceData | None, params: ActionParams) -> str:
-    """The source image, no larger than needed: it travels in the checkpoint."""
+def _reduce_source(source_data: SourceData | None, params: ActionParams) -> str:
+    """Returns the source image, no larger than needed, because it is stored in the checkpoint."""
     if source_data is None or source_data.image is None:
         raise InvalidInput("local needs source_data with an image")
-    image = _open(source_data.image)
+    image = _open_image(source_data.image)
     if isinstance(params, Txt2ImgParams):
         image = ImageOps.fit(image, (params.width, params.height), Image.Resampling.LANCZOS)
     elif isinstance(params, UpscaleParams) and max(image.size) * params.factor > MAX_SIDE:
@@ -174,7 +174,7 @@ def _reduced_source(source_data: SourceData | None, params: ActionParams) -> str
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def _open(data: bytes) -> Image.Image:
+def _open_image(data: bytes) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(data))
         if image.width * image.height > MAX_SOURCE_PIXELS:
@@ -184,8 +184,8 @@ def _open(data: bytes) -> Image.Image:
         raise InvalidInput(f"The source is not a readable image: {error}") from error
 
 
-def _pause(seconds: float) -> None:
-    """Sleep in slices: an interrupt raised into this thread is noticed only between two of them."""
+def _sleep_in_slices(seconds: float) -> None:
+    """Sleeps in slices, because an interrupt is raised in this thread only between two of them."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(left, SLICE_SECONDS))

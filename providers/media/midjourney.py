@@ -1,5 +1,5 @@
-"""Provider `midjourney`: the API of midjourney-proxy (https://github.com/novicezk/midjourney-proxy), which
-people run because Midjourney has none. The idempotency key travels as `state`, which the proxy keeps."""
+"""Provider `midjourney`: the API of midjourney-proxy (https://github.com/novicezk/midjourney-proxy), because Midjourney
+has no official one. The idempotency key is sent as `state`, which the proxy stores with the job."""
 
 import base64
 import re
@@ -11,6 +11,7 @@ from pydantic import Field
 from providers.api import Api
 from providers.errors import (
     AuthenticationFailed,
+    Conflict,
     InvalidInput,
     NotFound,
     ProviderError,
@@ -28,7 +29,7 @@ _REFUSED = re.compile(r"(?i)banned|invalid|moderat|blocked|sensitive|inappropria
 
 
 class ImagineParams(ActionParams):
-    """Midjourney takes them as flags behind the prompt."""
+    """Midjourney takes these params as flags after the prompt."""
 
     aspect_ratio: str | None = Field(None, pattern=r"^\d{1,3}:\d{1,3}$")
     version: str | None = Field(None, pattern=r"^(niji )?\d(\.\d)?$")
@@ -37,7 +38,7 @@ class ImagineParams(ActionParams):
     seed: int | None = Field(None, ge=0, lt=2**32)
     negative_prompt: str | None = Field(None, pattern=r"^[^-]+$")
 
-    def flags(self) -> str:
+    def format_flags(self) -> str:
         version = f"--{self.version}" if (self.version or "").startswith("niji") else f"--v {self.version}"
         flags = [
             (self.aspect_ratio, f"--ar {self.aspect_ratio}"),
@@ -63,7 +64,7 @@ class RerollParams(ActionParams):
 
 class ChangeParams(RerollParams):
     index: int = Field(ge=1, le=4)
-    """Which picture of the four."""
+    """The number of the picture among the four."""
 
 
 class DescribeParams(ActionParams):
@@ -85,7 +86,7 @@ class MidjourneyProvider:
         "describe": DescribeParams,
     }
 
-    def available(self) -> str | None:
+    def find_missing_variable(self) -> str | None:
         return None if MidjourneySettings().base_url else "MIDJOURNEY_BASE_URL"
 
     def submit(
@@ -96,44 +97,44 @@ class MidjourneyProvider:
         source_data: SourceData | None,
         idempotency_key: str,
     ) -> JobRef:
-        path, body = _request(action, prompt, params, source_data)
-        answer = _api().post(path, body | {"state": idempotency_key})
+        path, body = _build_request(action, prompt, params, source_data)
+        answer = _make_api().post(path, body | {"state": idempotency_key})
         if not isinstance(answer, dict):
-            raise ServerError("midjourney sent an answer of an unknown shape")
+            raise ServerError("midjourney sent JSON of an unknown structure")
         if answer.get("code") in (SUCCESS, EXISTED, QUEUED) and answer.get("result"):
             return {"id": str(answer["result"])}
-        raise _refusal(answer, path)
+        raise _make_refusal(answer, path)
 
     def find(self, idempotency_key: str) -> JobRef | None:
-        tasks = _api().get("/task/list")
+        tasks = _make_api().get("/task/list")
         for task in tasks if isinstance(tasks, list) else []:
             if task.get("state") == idempotency_key:
                 return {"id": str(task["id"])}
         return None
 
     def poll(self, ref: JobRef) -> JobStatus:
-        task = _fetched(ref)
-        state, percent = task.get("status"), _percent(task)
+        task = _fetch_task(ref)
+        state, percent = task.get("status"), _read_percent(task)
         if state in ("FAILURE", "CANCEL"):
-            return JobStatus("failed", percent, "Failed", raw=task, error=_failure(task))
+            return JobStatus("failed", percent, "Failed", raw=task, error=_make_failure(task))
         if state == "SUCCESS":
-            return JobStatus("succeeded", 100.0, "Completed", [_output(task)], task)
+            return JobStatus("succeeded", 100.0, "Completed", [_read_output(task)], task)
         return JobStatus("running", percent, _MESSAGES.get(str(state), "Waiting"), raw=task)
 
     def cancel(self, ref: JobRef) -> bool:
-        """Some proxies can (trueai-org's); the original has no such route."""
+        """Only some proxies (trueai-org's) can cancel; the original has no such route."""
         try:
-            _api().post(f"/task/{ref['id']}/cancel", {})
-            return _fetched(ref).get("status") in ("FAILURE", "CANCEL")
-        except (NotFound, InvalidInput):
+            _make_api().post(f"/task/{ref['id']}/cancel", {})
+            return _fetch_task(ref).get("status") in ("FAILURE", "CANCEL")
+        except (NotFound, InvalidInput, Conflict):  # the job has ended
             return False
 
     def preview(self, action: str, params: ActionParams) -> Preview:  # noqa: ARG002
-        """The cost is minutes of a subscription, and the size depends on the version."""
+        """Returns no cost and no size: the cost is minutes of a subscription, and the size depends on the version."""
         return Preview(count=1, expected_seconds=15.0 if action in ("describe", "upscale") else 60.0)
 
 
-def _api() -> Api:
+def _make_api() -> Api:
     settings = MidjourneySettings()
     if settings.base_url is None:
         raise AuthenticationFailed("midjourney is not configured: set MIDJOURNEY_BASE_URL")
@@ -142,21 +143,21 @@ def _api() -> Api:
     return Api("midjourney", settings.base_url, headers, settings.timeout)
 
 
-def _request(
+def _build_request(
     action: str, prompt: str | None, params: ActionParams, source_data: SourceData | None
 ) -> tuple[str, dict[str, Any]]:
     if isinstance(params, ImagineParams):
-        images = [_data_url(source_data)] if params.needs_source else []
-        return "/submit/imagine", {"prompt": f"{prompt}{params.flags()}", "base64Array": images}
+        images = [_make_data_url(source_data)] if params.needs_source else []
+        return "/submit/imagine", {"prompt": f"{prompt}{params.format_flags()}", "base64Array": images}
     if isinstance(params, DescribeParams):
-        return "/submit/describe", {"base64": _data_url(source_data)}
+        return "/submit/describe", {"base64": _make_data_url(source_data)}
     if source_data is None or not source_data.provider_id:
         raise InvalidInput(f"midjourney {action} needs source_data with the provider_id of a finished job")
     body = {"taskId": source_data.provider_id, "action": action.upper()}
     return "/submit/change", body | params.model_dump()
 
 
-def _data_url(source_data: SourceData | None) -> str:
+def _make_data_url(source_data: SourceData | None) -> str:
     if source_data is None or not source_data.image:
         raise InvalidInput("midjourney needs source_data with an image")
     media_type = sniff(source_data.image[:HEAD_BYTES])
@@ -165,13 +166,13 @@ def _data_url(source_data: SourceData | None) -> str:
     return f"data:{media_type};base64,{base64.b64encode(source_data.image).decode()}"
 
 
-def _refusal(answer: Mapping[str, Any], path: str) -> ProviderError:
+def _make_refusal(answer: Mapping[str, Any], path: str) -> ProviderError:
     code = answer.get("code")
     kinds: dict[Any, type[ProviderError]] = {
         INVALID: InvalidInput,
         BANNED: InvalidInput,
         QUEUE_FULL: RateLimited,
-        # Without a job to work on, what was not found is a Discord account that is free.
+        # Without a source job, the proxy means that it found no free Discord account.
         NOT_FOUND: NotFound if path == "/submit/change" else ServiceUnavailable,
     }
     details = {"service": "midjourney", "code": code, "properties": answer.get("properties")}
@@ -179,30 +180,30 @@ def _refusal(answer: Mapping[str, Any], path: str) -> ProviderError:
     return kinds.get(code, ServerError)(text, details=details)
 
 
-def _fetched(ref: JobRef) -> dict[str, Any]:
-    task = _api().get(f"/task/{ref['id']}/fetch")
+def _fetch_task(ref: JobRef) -> dict[str, Any]:
+    task = _make_api().get(f"/task/{ref['id']}/fetch")
     if not isinstance(task, dict):
-        raise NotFound(f"midjourney does not know job {ref['id']} any more")
+        raise NotFound(f"midjourney has no job {ref['id']}")
     return task
 
 
-def _percent(task: Mapping[str, Any]) -> float | None:
+def _read_percent(task: Mapping[str, Any]) -> float | None:
     match = re.search(r"(\d{1,3})\s*%", str(task.get("progress") or ""))
     return min(float(match.group(1)), 100.0) if match else None
 
 
-def _failure(task: Mapping[str, Any]) -> ProviderError:
+def _make_failure(task: Mapping[str, Any]) -> ProviderError:
     reason = str(task.get("failReason") or "no reason given")
     details = {"service": "midjourney", "reason": reason}
     kind: type[ProviderError] = InvalidInput if _REFUSED.search(reason) else ServerError
-    return kind(f"midjourney could not make it: {reason}", details=details)
+    return kind(f"midjourney failed to run the job: {reason}", details=details)
 
 
-def _output(task: Mapping[str, Any]) -> Output:
+def _read_output(task: Mapping[str, Any]) -> Output:
     if task.get("action") == "DESCRIBE":
         text = (task.get("properties") or {}).get("finalPrompt") or task.get("prompt")
         if text:
             return Output(data=str(text).encode(), media_type="text/plain; charset=utf-8")
     elif task.get("imageUrl"):
         return Output(url=task["imageUrl"])
-    raise ServerError("midjourney has completed the job but shows no output")
+    raise ServerError("midjourney has completed the job but returned no output")

@@ -1,4 +1,4 @@
-"""A picture painted stroke by stroke from a prompt and a seed: what the local provider draws."""
+"""A picture that is painted stroke by stroke from a prompt and a seed, for the local provider."""
 
 import hashlib
 import io
@@ -23,37 +23,37 @@ SHAPES = 14
 STROKES = SHAPES + FLOW_LINES
 
 
-def seed_of(prompt: str) -> int:
+def make_seed(prompt: str) -> int:
     return int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:4])
 
 
-def png(picture: Image.Image) -> bytes:
+def encode_png(picture: Image.Image) -> bytes:
     buffer = io.BytesIO()
     picture.save(buffer, "PNG")
     return buffer.getvalue()
 
 
-def _rgb(text: str) -> Color:
+def _parse_color(text: str) -> Color:
     return int(text[:2], 16), int(text[2:4], 16), int(text[4:], 16)
 
 
-def _palette(prompt: str, rng: random.Random) -> list[Color]:
+def _choose_palette(prompt: str, rng: random.Random) -> list[Color]:
     words = prompt.lower()
     fitting = [colors for mood, colors in _MOODS.items() if any(word in words for word in mood.split())]
-    return [_rgb(color) for color in rng.choice(fitting or list(_MOODS.values()))]
+    return [_parse_color(color) for color in rng.choice(fitting or list(_MOODS.values()))]
 
 
 class Painting:
     """The same prompt, seed and size always give the same bytes."""
 
     def __init__(self, prompt: str, seed: int, width: int, height: int, under: Image.Image | None = None) -> None:
-        # Two generators: the palette may look at the prompt without moving the strokes.
+        # Two generators, so that the choice of the palette does not change the strokes.
         self._rng = random.Random(seed)  # noqa: S311
-        self._palette = _palette(prompt, random.Random(seed ^ seed_of(prompt)))  # noqa: S311
+        self._palette = _choose_palette(prompt, random.Random(seed ^ make_seed(prompt)))  # noqa: S311
         self._size = (width, height)
-        # Twice the size, reduced at the end, makes smooth edges; large ones look smooth anyway.
+        # Painted in twice the size and reduced at the end, edges are smooth. Large pictures do not need it.
         self._scale = 2 if max(width, height) <= 1024 else 1
-        self._canvas = self._ground(under)
+        self._canvas = self._make_ground(under)
         self._brush = ImageDraw.Draw(self._canvas, "RGBA")
         self._waves = [
             (self._rng.uniform(0.6, 3.2), self._rng.uniform(0, math.tau), self._rng.uniform(0, math.tau))
@@ -62,20 +62,20 @@ class Painting:
         self.strokes = 0
 
     def paint(self, until: int) -> None:
-        """Go on until so many of the STROKES are on the canvas."""
+        """Paints until so many of the STROKES are on the canvas."""
         for stroke in range(self.strokes, min(until, STROKES)):
             if stroke < SHAPES:
-                self._shape(stroke)
+                self._draw_shape(stroke)
             else:
-                self._flow_line()
+                self._draw_flow_line()
             self.strokes = stroke + 1
 
-    def png(self) -> bytes:
+    def encode(self) -> bytes:
         picture = self._canvas if self._scale == 1 else self._canvas.reduce(self._scale)
-        return png(picture)
+        return encode_png(picture)
 
-    def _ground(self, under: Image.Image | None) -> Image.Image:
-        """A mesh of a few colors blended softly: dark above, light below; or the given picture."""
+    def _make_ground(self, under: Image.Image | None) -> Image.Image:
+        """Returns the given picture, or a few blended colors, dark above and light below."""
         size = (self._size[0] * self._scale, self._size[1] * self._scale)
         if under is not None:
             return under.convert("RGB").resize(size, Image.Resampling.LANCZOS)
@@ -86,8 +86,8 @@ class Painting:
                 mesh.putpixel((x, y), color)
         return mesh.resize(size, Image.Resampling.BICUBIC)
 
-    def _shape(self, number: int) -> None:
-        """Translucent discs and rings, large ones first."""
+    def _draw_shape(self, number: int) -> None:
+        """Draws a translucent disc or ring; the first ones are the largest."""
         width, height = self._canvas.size
         radius = min(width, height) * (0.34 - 0.02 * number) * self._rng.uniform(0.6, 1.1)
         x, y = self._rng.uniform(0, width), self._rng.uniform(0, height)
@@ -98,21 +98,21 @@ class Painting:
         else:
             self._brush.ellipse(box, outline=(*color, 110), width=max(1, round(radius * 0.04)))
 
-    def _flow_line(self) -> None:
-        """A line that follows a smooth field of directions, so that neighbors run alongside."""
+    def _draw_flow_line(self) -> None:
+        """Draws a line that follows a smooth field of directions, so that neighboring lines are parallel."""
         width, height = self._canvas.size
         step = max(width, height) / 110
         x, y = self._rng.uniform(-0.05, 1.05) * width, self._rng.uniform(-0.05, 1.05) * height
         points = [(x, y)]
         for _ in range(self._rng.randint(14, 46)):
-            angle = self._direction(x / width, y / height)
+            angle = self._compute_direction(x / width, y / height)
             x, y = x + math.cos(angle) * step, y + math.sin(angle) * step
             points.append((x, y))
         color = self._rng.choice(self._palette)
         thickness = max(1, round(min(width, height) * self._rng.choice((0.001, 0.002, 0.002, 0.005))))
         self._brush.line(points, fill=(*color, self._rng.randint(70, 190)), width=thickness, joint="curve")
 
-    def _direction(self, x: float, y: float) -> float:
+    def _compute_direction(self, x: float, y: float) -> float:
         total = sum(
             math.sin(pitch * x * math.tau + a) + math.cos(pitch * y * math.tau + b) for pitch, a, b in self._waves
         )

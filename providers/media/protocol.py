@@ -1,4 +1,4 @@
-"""What a media provider does, and the values that pass between it and the media actor."""
+"""The interface of media providers, and the values that they exchange with the media actor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict
 from providers.errors import ProviderError
 
 JobRef = dict[str, Any]
-"""JSON-able, kept as the task's checkpoint: all that poll and cancel need, in any process."""
+"""JSON that is kept in the task's checkpoint. Contains all that poll and cancel need, in any process."""
 
 
 class ActionParams(BaseModel):
-    """Base of the typed params of one action; its class variables say what the action needs besides them."""
+    """Base of the typed params of one action. The class variables tell what else the action needs."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -22,7 +22,7 @@ class ActionParams(BaseModel):
 
 
 class SourceData(BaseModel):
-    """What an action works on. The actor turns `url` and `content_id` into `image` before it submits."""
+    """The source of an action. The actor turns `url` and `content_id` into `image` before it submits."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,7 +49,7 @@ class Output:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """How far a job is. A failed one has its error here; an error of *asking* is raised by poll instead."""
+    """The state of a job. `error` is the failure of the job; a failure of the request is raised by poll instead."""
 
     state: Literal["running", "succeeded", "failed"]
     percent: float | None = None
@@ -61,7 +61,7 @@ class JobStatus:
 
 @dataclass(frozen=True)
 class Preview:
-    """What an action would cost and give; None where that cannot be known without asking."""
+    """The expected cost and output of an action; None where only the provider knows."""
 
     cost: float | None = None
     unit: str | None = None
@@ -72,7 +72,7 @@ class Preview:
 
 
 class MediaProvider(Protocol):
-    """All methods are synchronous: they run in worker threads. They raise ProviderError and nothing else."""
+    """All methods are synchronous and run in worker threads. They raise only ProviderError."""
 
     @property
     def name(self) -> str: ...
@@ -82,15 +82,15 @@ class MediaProvider(Protocol):
     def actions(self) -> Mapping[str, type[ActionParams]]: ...
     @property
     def poll_seconds(self) -> float:
-        """The pause to make between two polls."""
+        """The pause between two polls."""
 
     @property
     def can_find(self) -> bool:
-        """Whether None from `find` means that there is no such job. Where it does not, a submission whose answer
-        was lost with us stays in doubt."""
+        """Whether None from `find` means that there is no such job. If it does not, a submission stays in doubt when
+        our process died before it received the answer."""
 
-    def available(self) -> str | None:
-        """None, or the names of the environment variables that are missing."""
+    def find_missing_variable(self) -> str | None:
+        """Returns the environment variable that has to be set first, None if the provider can be used."""
 
     def submit(
         self,
@@ -101,12 +101,12 @@ class MediaProvider(Protocol):
         idempotency_key: str,
     ) -> JobRef: ...
     def find(self, idempotency_key: str) -> JobRef | None:
-        """The job that was submitted with this key, where the provider can tell. To be asked before
-        submitting again, when a crash or a broken connection has hidden the answer to the first time."""
+        """Returns the job that was submitted with this key, if the provider can search for it. Called before another
+        submission if the answer to the first one was lost in a crash or with its connection."""
 
     def poll(self, ref: JobRef) -> JobStatus: ...
     def cancel(self, ref: JobRef) -> bool:
-        """Stop the job; False when the provider cannot, or the job is over."""
+        """Cancels the job. Returns False if the provider cannot cancel, or the job has ended."""
 
     def preview(self, action: str, params: ActionParams) -> Preview:
-        """Known without calling out."""
+        """Must not send a request."""

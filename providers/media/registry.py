@@ -1,4 +1,4 @@
-"""The media providers, their limits, and the check of a request against what its action needs."""
+"""The media providers, their limits, and the check of a request before it is submitted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from providers.registry import Registry
 _registry: Registry[MediaProvider] = Registry("media")
 register = _registry.register
 get = _registry.get
-names = _registry.names
-concurrency = _registry.concurrency
+list_names = _registry.list_names
+get_concurrency = _registry.get_concurrency
 
 
-def params_model(name: str, action: str) -> type[ActionParams]:
+def get_params_model(name: str, action: str) -> type[ActionParams]:
     actions = get(name).actions
     if action not in actions:
         known = ", ".join(sorted(actions))
@@ -26,7 +26,7 @@ def params_model(name: str, action: str) -> type[ActionParams]:
 
 def parse_params(name: str, action: str, params: Mapping[str, Any]) -> ActionParams:
     try:
-        return params_model(name, action).model_validate(params)
+        return get_params_model(name, action).model_validate(params)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_context=False, include_input=False)
         text = "; ".join(f"{'.'.join(map(str, each['loc'])) or 'params'}: {each['msg']}" for each in problems)
@@ -37,11 +37,11 @@ def parse_params(name: str, action: str, params: Mapping[str, Any]) -> ActionPar
 def check(
     name: str, action: str, prompt: str | None, params: Mapping[str, Any], source_data: SourceData | None
 ) -> ActionParams:
-    """The typed params of a request that can be submitted, or InvalidInput with what is wrong about it."""
-    missing = get(name).available()
+    """Returns the typed params of a request. Raises InvalidInput with the reason if it cannot be submitted."""
+    missing = get(name).find_missing_variable()
     if missing:
         raise InvalidInput(f"Provider {name} is not available: set {missing}", details={"missing": missing})
-    model = params_model(name, action)
+    model = get_params_model(name, action)
     if model.needs_prompt and not (prompt or "").strip():
         raise InvalidInput(f"{name} {action} needs a prompt")
     if model.needs_source and source_data is None:
@@ -50,14 +50,14 @@ def check(
 
 
 def describe(name: str) -> dict[str, Any]:
-    """What GET /providers says about one provider."""
+    """Returns a provider as GET /providers shows it."""
     provider = get(name)
-    missing = provider.available()
+    missing = provider.find_missing_variable()
     return {
         "name": name,
         "available": missing is None,
         "missing": missing,
-        "concurrency": concurrency(name),
+        "concurrency": get_concurrency(name),
         "poll_seconds": provider.poll_seconds,
         "actions": {
             action: {

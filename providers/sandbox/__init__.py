@@ -1,1 +1,1 @@
-"""Programs in a box. Nothing is imported here: the keeper, which starts with every box, must be light."""
+"""Commands in sandboxes. Nothing is imported here, because the supervisor of each one must load fast."""

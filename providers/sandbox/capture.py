@@ -1,10 +1,10 @@
-"""What a command has written, as far as there is room for it."""
+"""The output of a command, up to a limit."""
 
 _NOTE = "\n… ({} bytes cut out) …\n"
 
 
 class Capture:
-    """Keeps the beginning and the end: a program's last words often say what went wrong."""
+    """Keeps the beginning and the end, because the end of the output often tells the reason of a failure."""
 
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)
@@ -16,7 +16,7 @@ class Capture:
         room = self._half - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
-        if len(self._tail) > 2 * self._half:  # not each time: it is copied
+        if len(self._tail) > 2 * self._half:  # not at each call, because it copies
             self._trim()
 
     @property
@@ -26,8 +26,8 @@ class Capture:
 
     def text(self) -> str:
         if not self.truncated:
-            return readable(bytes(self._head + self._tail))
-        return readable(bytes(self._head)) + _NOTE.format(self._cut) + readable(bytes(self._tail))
+            return decode_output(bytes(self._head + self._tail))
+        return decode_output(bytes(self._head)) + _NOTE.format(self._cut) + decode_output(bytes(self._tail))
 
     def _trim(self) -> None:
         over = len(self._tail) - self._half
@@ -36,5 +36,5 @@ class Capture:
             del self._tail[:over]
 
 
-def readable(data: bytes) -> str:
+def decode_output(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\x00", "\N{REPLACEMENT CHARACTER}")

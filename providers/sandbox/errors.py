@@ -1,17 +1,19 @@
-"""Why there is no result."""
+"""The errors of sandboxes."""
 
 from providers.errors import ProviderError
 
 
 class CommandNotFound(ProviderError):
+    """There is no such command, or its interpreter is missing."""
+
     category = "permanent"
 
 
 class CommandRefused(ProviderError):
-    """It is there, and cannot be started."""
+    """The command exists but cannot be started."""
 
     category = "permanent"
 
 
 class SandboxFailed(ProviderError):
-    """Not the command's fault: no memory for a process, or the keeper was killed."""
+    """The sandbox failed, not the command: there was no memory for a process, or the supervisor was killed."""

@@ -1,4 +1,4 @@
-"""What a command may use."""
+"""The limits of a command."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes, unless the name says otherwise. Memory, file size and open files hold for each process."""
+    """In bytes, except seconds, open_files and processes. Memory, file_size and open_files apply to each process."""
 
     seconds: float = 60.0
     memory: int = 2048 * _MIB

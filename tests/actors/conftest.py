@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import actors  # noqa: F401  (declares the kinds of work)
+import actors  # noqa: F401  (declares the actors)
 from tests.providers.conftest import (  # noqa: F401
     _clean_environment,
     _running_chat,
@@ -31,7 +31,7 @@ def start(worker: Start) -> Start:
 
 @pytest.fixture
 def trusted(leonardo_server, midjourney_server, monkeypatch) -> None:  # noqa: F811
-    """The servers' outputs come by http from loopback."""
+    """Trusts the servers, whose outputs come by http from loopback."""
     hosts = ",".join(f"127.0.0.1:{server.port}" for server in (leonardo_server, midjourney_server))
     monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", hosts)
 
@@ -47,7 +47,7 @@ def checkpoint(connection) -> Callable[[str], dict]:
 
 @pytest.fixture
 def nothing_partial(tmp_path: Path, database_url: str) -> Callable[[], None]:
-    """Every file of the store is whole, and nothing lies around beside it."""
+    """Returns a check that every file of the store is whole, and that no temporary files are left."""
 
     def check() -> None:
         for file in (tmp_path / "contents").rglob("*"):

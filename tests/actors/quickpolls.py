@@ -1,4 +1,4 @@
-"""For the workers of these tests: remote jobs are asked about without long pauses."""
+"""Makes the workers of these tests poll remote jobs without long pauses."""
 
 from providers.media import registry
 

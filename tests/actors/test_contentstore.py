@@ -11,9 +11,9 @@ from state.errors import ContentNotFound, ContentStoreFailed
 from state.media.contents import scratch_folder, store_bytes, store_file
 from state.media.stores import CHUNK, FileStore, get_store
 from state.settings import SettingsError, get_settings
-from tests.actors.following import ended, stored_bytes
 from tests.actors.s3server import ACCESS_KEY, BUCKET, S3Server
 from tests.actors.test_media import submit_media
+from tests.support.following import read_contents, wait_until_finished
 
 DATA = os.urandom(CHUNK + 1000)
 DIGEST = hashlib.sha256(DATA).hexdigest()
@@ -121,8 +121,8 @@ def test_a_bucket_needs_boto3(settings, monkeypatch):
 
 def test_a_generation_into_a_bucket(database_url, s3_server, start, trusted, midjourney_server, tmp_path):
     start()
-    task = ended(submit_media(provider="midjourney"))
-    assert [data for data, _ in s3_server.objects.values()] == stored_bytes(task)
+    task = wait_until_finished(submit_media(provider="midjourney"))
+    assert [data for data, _ in s3_server.objects.values()] == read_contents(task)
     assert not (tmp_path / "contents").exists()
     assert list((tmp_path / "tmp").iterdir()) == []
 

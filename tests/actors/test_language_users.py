@@ -5,7 +5,7 @@ import pytest
 from providers.embedding import registry as embeddings
 from state import get_events, submit
 from state.errors import InvalidPayload
-from tests.actors.following import ended, rested
+from tests.support.following import wait_for_attempt, wait_until_finished
 
 
 def agent(**given):
@@ -14,7 +14,7 @@ def agent(**given):
 
 def test_the_writer_writes(start, chat_server):
     start()
-    task = ended(agent(prompt="Tell me of the sea.", instruction="Be brief.", max_tokens=50))
+    task = wait_until_finished(agent(prompt="Tell me of the sea.", instruction="Be brief.", max_tokens=50))
     assert task.result == {
         "text": "In short: Tell me of the sea.",
         "provider": "openrouter",
@@ -24,21 +24,21 @@ def test_the_writer_writes(start, chat_server):
     assert (request["max_tokens"], request["messages"][0]) == (50, {"role": "system", "content": "Be brief."})
     assert "".join(e.data["text"] for e in get_events(task.task_id) if e.kind == "token") == task.result["text"]
     assert task.usage["tokens"] == 121
-    assert ended(agent(prompt="The sea is wide.", provider="local")).result["text"] == "The sea is wide."
+    assert wait_until_finished(agent(prompt="The sea is wide.", provider="local")).result["text"] == "The sea is wide."
 
 
 def test_the_embedding_embeds(start, chat_server):
     start()
     texts = ["a cat", "a dog", "the sea"]
-    task = ended(submit("embedding", {"texts": texts, "dimensions": 8}).task_id)
+    task = wait_until_finished(submit("embedding", {"texts": texts, "dimensions": 8}).task_id)
     assert task.result["provider"] == "openrouter"
     assert [len(vector) for vector in task.result["vectors"]] == [8, 8, 8]
     assert chat_server.requests[0]["input"] == texts
     assert task.usage["tokens"] == 8
     chat_server.faults.add("embeddings", 429)
-    task = rested(submit("embedding", {"texts": texts}).task_id)
+    task = wait_for_attempt(submit("embedding", {"texts": texts}).task_id)
     assert (task.status, task.error["type"]) == ("scheduled", "RateLimited")
-    local = ended(submit("embedding", {"texts": texts, "provider": "local"}).task_id)
+    local = wait_until_finished(submit("embedding", {"texts": texts, "provider": "local"}).task_id)
     assert local.result["vectors"] == embeddings.get("local").embed(texts).vectors
 
 

@@ -1,4 +1,4 @@
-"""Media from every provider: what it served is what we keep."""
+"""Media from every provider: the stored contents are the bytes that it served."""
 
 import hashlib
 
@@ -11,8 +11,8 @@ from state.media.contents import get_content
 from state.media.generations import get_generation
 from state.media.prompts import get_prompt, put_prompt
 from state.media.stores import get_store
-from tests.actors.following import ended, stored_bytes
 from tests.providers.servers.jobs import picture
+from tests.support.following import read_contents, wait_until_finished
 
 QUICK = {"steps": 2, "step_seconds": 0, "width": 32, "height": 32}
 
@@ -31,27 +31,27 @@ def test_the_bytes_of_every_provider(start, trusted, leonardo_server, midjourney
     leonardo = submit_media(provider="leonardo", params={"count": 3}, workflow_run_id="run-7")
     midjourney = submit_media(provider="midjourney")
     local = submit_media()
-    task = ended(leonardo)
+    task = wait_until_finished(leonardo)
     [job] = leonardo_server.jobs.all()
-    assert stored_bytes(task) == [picture(job.id, number) for number in range(3)]
+    assert read_contents(task) == [picture(job.id, number) for number in range(3)]
     assert task.result["urls"] == [f"/api/v1/contents/{each}" for each in task.result["content_ids"]]
     assert [each.task_id for each in list_tasks(workflow_run_id="run-7")] == [leonardo]
-    task = ended(midjourney)
+    task = wait_until_finished(midjourney)
     [job] = midjourney_server.jobs.all()
-    assert stored_bytes(task) == [picture(job.id, 0)]
+    assert read_contents(task) == [picture(job.id, 0)]
     told = [event.data for event in get_events(midjourney) if event.kind == "progress"]
     assert all(each["elapsed_ms"] >= 0 and each["message"] for each in told)
-    [drawn] = stored_bytes(ended(local))
+    [drawn] = read_contents(wait_until_finished(local))
     assert drawn.startswith(b"\x89PNG")
     nothing_partial()
-    again = ended(submit_media())
-    assert stored_bytes(again) == [drawn]
+    again = wait_until_finished(submit_media())
+    assert read_contents(again) == [drawn]
     assert again.result["content_ids"] != get_task(local).result["content_ids"]
 
 
 def test_the_generation_keeps_request_answer_and_contents(start, trusted, midjourney_server):
     start()
-    task = ended(submit_media(provider="midjourney", tenant="acme"))
+    task = wait_until_finished(submit_media(provider="midjourney", tenant="acme"))
     row = get_generation(task.result["metadata_id"])
     assert (row["status"], row["task_status"], row["tenant"]) == ("completed", "completed", "acme")
     assert (row["provider"], row["action_type"], row["prompt"], row["error"]) == (
@@ -75,27 +75,27 @@ def test_sources_come_from_our_store_from_a_url_or_with_the_payload(
     start, trusted, leonardo_server, midjourney_server, image
 ):
     start()
-    first = ended(submit_media(provider="leonardo"))
-    [drawn] = stored_bytes(first)
+    first = wait_until_finished(submit_media(provider="leonardo"))
+    [drawn] = read_contents(first)
     [content_id] = first.result["content_ids"]
     [job] = leonardo_server.jobs.all()
     url = f"{leonardo_server.origin}/images/{job.id}/0.png"
     by_id = submit_media(provider="leonardo", action_type="img2img", source_data={"content_id": content_id})
-    ended(by_id)
+    wait_until_finished(by_id)
     by_url = submit_media(provider="leonardo", action_type="upscale", source_data={"url": url})
-    ended(by_url)
+    wait_until_finished(by_url)
     assert list(leonardo_server.uploads.values()) == [drawn, drawn]
     describe = submit_media(provider="midjourney", prompt=None, action_type="describe", source_data={"url": url})
-    task = ended(describe)
-    assert stored_bytes(task)[0].decode() == "1️⃣ A cat --ar 5:4"
+    task = wait_until_finished(describe)
+    assert read_contents(task)[0].decode() == "1️⃣ A cat --ar 5:4"
     assert get_content(task.result["content_ids"][0])["media_type"] == "text/plain; charset=utf-8"
     enlarged = submit_media(action_type="upscale", prompt=None, source_data={"content_id": content_id}, params={})
-    assert ended(enlarged).status == "completed"
-    # Text is no image, and what belongs to another tenant does not exist.
+    assert wait_until_finished(enlarged).status == "completed"
+    # Text is no image, and contents of another tenant are not found.
     wrong = submit_media(action_type="img2img", source_data={"content_id": task.result["content_ids"][0]})
     foreign = submit_media(action_type="img2img", source_data={"content_id": content_id}, tenant="other")
     for task_id, reason in ((wrong, "not an image"), (foreign, "There is no content")):
-        dead = ended(task_id)
+        dead = wait_until_finished(task_id)
         assert (dead.status, dead.error["type"]) == ("dead", "InvalidInput")
         assert reason in dead.error["message"]
 
@@ -113,14 +113,15 @@ def test_a_stored_prompt(start, database_url):
     acme = submit_media(prompt=None, prompt_id="cat", tenant="acme")
     missing = submit_media(prompt=None, prompt_id="dog")
     written = submit_media()
-    assert stored_bytes(ended(own)) == stored_bytes(ended(written)) != stored_bytes(ended(acme))
+    pictures = [read_contents(wait_until_finished(task_id)) for task_id in (own, written, acme)]
+    assert pictures[0] == pictures[1] != pictures[2]
     assert get_generation(get_task(acme).result["metadata_id"])["prompt"] == "a cat of acme"
-    dead = ended(missing)
+    dead = wait_until_finished(missing)
     assert (dead.status, dead.error["type"]) == ("dead", "InvalidInput")
     assert "There is no prompt 'dog'" in dead.error["message"]
 
 
-def test_what_cannot_be_done_is_refused_at_submit(database_url):
+def test_impossible_requests_are_refused_at_submit(database_url):
     refusals = {
         "set LEONARDO_API_KEY": media("leonardo"),
         "set MIDJOURNEY_BASE_URL": media("midjourney"),
@@ -138,12 +139,14 @@ def test_what_cannot_be_done_is_refused_at_submit(database_url):
     assert list_tasks() == []
 
 
-def test_outputs_from_hosts_that_nobody_trusts_are_not_fetched(start, midjourney_server, nothing_partial):
+def test_outputs_from_hosts_that_are_not_trusted_are_not_fetched(start, midjourney_server, nothing_partial):
     start()
-    dead = ended(submit_media(provider="midjourney"))
+    dead = wait_until_finished(submit_media(provider="midjourney"))
     assert (dead.status, dead.error["type"], dead.error["category"]) == ("dead", "PermissionDenied", "permanent")
     assert "https" in dead.error["message"]
-    source = ended(submit_media(action_type="img2img", source_data={"url": f"{midjourney_server.origin}/x.png"}))
+    source = wait_until_finished(
+        submit_media(action_type="img2img", source_data={"url": f"{midjourney_server.origin}/x.png"})
+    )
     assert (source.status, source.error["type"]) == ("dead", "PermissionDenied")
     nothing_partial()
 

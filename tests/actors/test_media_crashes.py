@@ -1,4 +1,4 @@
-"""A paid-for job is not asked for twice, whatever dies and whenever."""
+"""A job that has been paid for is not submitted twice, at whatever moment a process dies."""
 
 import signal
 import threading
@@ -8,14 +8,14 @@ import pytest
 
 from state import cancel, get_attempts, get_events, get_task
 from state.media.generations import get_generation
-from tests.actors.following import ended, rested, stored_bytes
 from tests.actors.test_media import submit_media
 from tests.providers.servers.jobs import picture
 from tests.support.eventually import eventually
+from tests.support.following import read_contents, wait_for_attempt, wait_until_finished
 
 
 def call_before(monkeypatch, owner, name, act, when=lambda *_: True):
-    """The first call of the owner's method that fits is preceded by the act."""
+    """Calls `act` before the first fitting call of the owner's method."""
     method = getattr(owner, name)
     done = []
 
@@ -28,8 +28,8 @@ def call_before(monkeypatch, owner, name, act, when=lambda *_: True):
     monkeypatch.setattr(owner, name, wrapper)
 
 
-def accepting(server, monkeypatch, act):
-    """The act happens when the server has accepted a job and has not answered yet."""
+def call_after_accept(server, monkeypatch, act):
+    """Calls `act` after the server has accepted a job and before it answers."""
     started = server.jobs.start
 
     def wrapper(kind, body):
@@ -41,15 +41,15 @@ def accepting(server, monkeypatch, act):
     monkeypatch.setattr(server.jobs, "start", wrapper)
 
 
-def outcome(task_id):
+def list_outcomes(task_id):
     return [(each["outcome"], (each["error"] or {}).get("type")) for each in get_attempts(task_id)]
 
 
-def completed_once(task_id, server):
-    task = ended(task_id)
+def check_completed_once(task_id, server):
+    task = wait_until_finished(task_id)
     [job] = server.jobs.all()
     assert (task.status, server.jobs.submissions) == ("completed", 1)
-    assert stored_bytes(task) == [picture(job.id, 0)]
+    assert read_contents(task) == [picture(job.id, 0)]
     return task
 
 
@@ -62,7 +62,7 @@ def test_a_worker_killed(moment, start, trusted, midjourney_server, monkeypatch,
         tree.signal_all(signal.SIGKILL)
 
     if moment == "accepted":
-        accepting(server, monkeypatch, kill)
+        call_after_accept(server, monkeypatch, kill)
     elif moment == "polling":
         call_before(monkeypatch, server.jobs, "poll", kill)
     else:
@@ -71,8 +71,8 @@ def test_a_worker_killed(moment, start, trusted, midjourney_server, monkeypatch,
     tree.wait()
     assert server.jobs.submissions == 1
     start()
-    completed_once(task_id, server)
-    assert outcome(task_id) == [("lost", "WorkerLost"), ("completed", None)]
+    check_completed_once(task_id, server)
+    assert list_outcomes(task_id) == [("lost", "WorkerLost"), ("completed", None)]
     nothing_partial()
 
 
@@ -84,17 +84,17 @@ def test_a_worker_killed_after_the_checkpoint(start, trusted, leonardo_server, c
     tree.signal_all(signal.SIGKILL)
     tree.wait()
     start()
-    completed_once(task_id, leonardo_server)
+    check_completed_once(task_id, leonardo_server)
     nothing_partial()
 
 
 def test_leonardo_cannot_tell_what_it_has_accepted(start, trusted, leonardo_server, monkeypatch, checkpoint):
     tree = start()
-    accepting(leonardo_server, monkeypatch, lambda: tree.signal_all(signal.SIGKILL))
+    call_after_accept(leonardo_server, monkeypatch, lambda: tree.signal_all(signal.SIGKILL))
     task_id = submit_media(provider="leonardo")
     tree.wait()
     start()
-    dead = ended(task_id)
+    dead = wait_until_finished(task_id)
     assert (dead.status, dead.error["type"], dead.error["category"]) == ("dead", "SubmissionInDoubt", "permanent")
     assert "cannot tell" in dead.error["message"]
     assert leonardo_server.jobs.submissions == 1
@@ -102,19 +102,19 @@ def test_leonardo_cannot_tell_what_it_has_accepted(start, trusted, leonardo_serv
 
 
 def test_a_shutdown_waits_for_the_answer_that_is_being_paid_for(start, trusted, leonardo_server, monkeypatch):
-    """An interrupt that struck in the middle of a submission would lose its answer."""
+    """An interrupt in the middle of a submission would lose its answer."""
     tree = start(grace_seconds=0.1)
 
     def stop():
         tree.terminate()
         eventually(lambda: "interrupted at the end" in tree.log.read_text())
 
-    accepting(leonardo_server, monkeypatch, stop)
+    call_after_accept(leonardo_server, monkeypatch, stop)
     task_id = submit_media(provider="leonardo")
     tree.wait()
     assert get_task(task_id).status == "queued"
     start()
-    assert completed_once(task_id, leonardo_server).attempt == 1
+    assert check_completed_once(task_id, leonardo_server).attempt == 1
 
 
 def test_the_database_is_away_when_the_answer_comes(
@@ -129,17 +129,17 @@ def test_the_database_is_away_when_the_answer_comes(
         away.set()
 
     tree = start()
-    accepting(leonardo_server, monkeypatch, leave)
+    call_after_accept(leonardo_server, monkeypatch, leave)
     task_id = submit_media(provider="leonardo")
     assert away.wait(30)
     eventually(lambda: "dispatcher: trying again" in tree.log.read_text())
     postgres.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS true")
-    assert completed_once(task_id, leonardo_server).attempt == 1
+    assert check_completed_once(task_id, leonardo_server).attempt == 1
 
 
 def test_a_generation_that_was_finished_before_the_worker_died(start, trusted, midjourney_server, connection):
     tree = start()
-    first = ended(submit_media(provider="midjourney"))
+    first = wait_until_finished(submit_media(provider="midjourney"))
     tree.signal_all(signal.SIGKILL)
     tree.wait()
     # As if the worker had died between the generation's end and the task's.
@@ -149,7 +149,7 @@ def test_a_generation_that_was_finished_before_the_worker_died(start, trusted, m
     )
     connection.execute("ALTER TABLE callboard.tasks ENABLE TRIGGER ALL")
     start()
-    again = ended(first.task_id)
+    again = wait_until_finished(first.task_id)
     assert (again.result, again.epoch) == (first.result, 2)
     assert midjourney_server.jobs.submissions == 1
 
@@ -166,13 +166,13 @@ def test_a_cancel_stops_the_job_at_the_provider(
             cancel(task_id)
             eventually(lambda: "seen" in [event.data.get("stage") for event in get_events(task_id)])
 
-        accepting(midjourney_server, monkeypatch, cancel_and_wait)
+        call_after_accept(midjourney_server, monkeypatch, cancel_and_wait)
         task_id = submit_media(provider="midjourney", delay_seconds=1)
     else:
         task_id = submit_media(provider="midjourney")
         eventually(lambda: checkpoint(task_id).get("job"))
         cancel(task_id)
-    assert ended(task_id).status == "canceled"
+    assert wait_until_finished(task_id).status == "canceled"
     [job] = midjourney_server.jobs.all()
     assert job.canceled
     generation = connection.execute("SELECT id FROM callboard.generations").fetchone()["id"]
@@ -186,7 +186,7 @@ def test_a_cancel_where_the_provider_cannot_stop(start, trusted, leonardo_server
     task_id = submit_media(provider="leonardo")
     eventually(lambda: checkpoint(task_id).get("job"))
     cancel(task_id)
-    assert ended(task_id).status == "canceled"
+    assert wait_until_finished(task_id).status == "canceled"
 
 
 def test_a_shutdown_leaves_the_job_alone(start, trusted, midjourney_server, checkpoint):
@@ -198,5 +198,5 @@ def test_a_shutdown_leaves_the_job_alone(start, trusted, midjourney_server, chec
     tree.wait()
     assert not midjourney_server.jobs.all()[0].canceled
     start()
-    completed_once(task_id, midjourney_server)
-    assert rested(task_id).attempt == 1
+    check_completed_once(task_id, midjourney_server)
+    assert wait_for_attempt(task_id).attempt == 1

@@ -1,12 +1,13 @@
-"""Whatever a provider does wrong, the task ends as its error says, and its generation knows why."""
+"""After every fault of a provider the task ends as its error demands, and its generation has the reason."""
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from state import cancel
 from state.media.generations import get_generation
-from tests.actors.following import delay_of, ended, rested, stored_bytes
 from tests.actors.test_media import submit_media
 from tests.providers.servers.jobs import picture
+from tests.support.following import get_delay, read_contents, wait_for_attempt, wait_until_finished
 
 PERMANENT = {"400": "InvalidInput", "401": "AuthenticationFailed", "403": "PermissionDenied", "404": "NotFound"}
 TRANSIENT = {  # type and seconds; the servers send Retry-After: 7 with 429 and 503
@@ -32,14 +33,14 @@ def test_faults_of_a_submission(provider, start, trusted, connection, clock, mon
     server = request.getfixturevalue(f"{provider}_server")
     start()
     for fault, kind in PERMANENT.items():
-        task = rested(submit_media(provider=provider, prompt=f"fault:{fault}"))
+        task = wait_for_attempt(submit_media(provider=provider, prompt=f"fault:{fault}"))
         assert (task.status, task.error["type"], task.error["category"]) == ("dead", kind, "permanent"), fault
         row = generation_of(connection, task.task_id)
         assert (row["status"], row["error"]["type"]) == ("failed", kind)
     for fault, (kind, seconds) in TRANSIENT.items():
-        task = rested(submit_media(provider=provider, prompt=f"fault:{fault}"))
+        task = wait_for_attempt(submit_media(provider=provider, prompt=f"fault:{fault}"))
         assert (task.status, task.error["type"], task.error["category"]) == ("scheduled", kind, "transient"), fault
-        assert seconds <= delay_of(task) <= seconds * 1.1 + 0.1
+        assert seconds <= get_delay(task) <= seconds * 1.1 + 0.1
         row = generation_of(connection, task.task_id)
         assert (row["status"], row["error"]["category"], row["task_status"]) == ("failed", "transient", "scheduled")
         if fault != "429":
@@ -48,7 +49,7 @@ def test_faults_of_a_submission(provider, start, trusted, connection, clock, mon
             continue
         for attempt in (2, 3, 4):
             clock.advance(700)
-            last = rested(task.task_id, attempt)
+            last = wait_for_attempt(task.task_id, attempt)
         assert (last.status, [each["type"] for each in last.error_history]) == ("dead", [kind] * 4)
     assert server.jobs.submissions == 0
 
@@ -65,19 +66,19 @@ def test_faults_of_polls_and_downloads_do_not_submit_again(
     task_id = submit_media(provider=provider, max_attempts=6)
     types = ["ServiceUnavailable", "ServerError", "NetworkTimeout", "NetworkTimeout"]
     for attempt, kind in enumerate(types, start=1):
-        task = rested(task_id, attempt)
+        task = wait_for_attempt(task_id, attempt)
         assert (task.status, task.error["type"]) == ("scheduled", kind)
         clock.advance(700)
-    task = ended(task_id)
+    task = wait_until_finished(task_id)
     assert (task.status, task.attempt) == ("completed", 5)
     [job] = server.jobs.all()
     assert server.jobs.submissions == 1
-    assert stored_bytes(task) == [picture(job.id, 0)]
+    assert read_contents(task) == [picture(job.id, 0)]
     server.faults.add("output", 404)
-    dead = ended(submit_media(provider=provider))
+    dead = wait_until_finished(submit_media(provider=provider))
     assert (dead.status, dead.error["type"]) == ("dead", "NotFound")
     server.faults.add("output", "malformed")  # JSON instead of an image
-    again = rested(submit_media(provider=provider))
+    again = wait_for_attempt(submit_media(provider=provider))
     assert (again.status, again.error["type"]) == ("scheduled", "ServerError")
     nothing_partial()
 
@@ -96,9 +97,10 @@ def test_jobs_that_end_badly(start, trusted, leonardo_server, midjourney_server,
             if kind:
                 ids[provider, prompt] = submit_media(provider=provider, prompt=prompt), kind
     for task_id, kind in ids.values():
-        task = ended(task_id)
+        task = wait_until_finished(task_id)
         assert (task.status, task.error["type"], task.error["category"]) == ("dead", kind, "permanent")
-    # Its job is gone: whoever revives the task wants another one. The lost output has been paid for: poll on.
+    # The expired job is forgotten, so that a revived task submits another one. The lost output has been paid for, and
+    # its job is polled again.
     assert checkpoint(ids["leonardo", "expired"][0])["job"] is None
     assert checkpoint(ids["leonardo", "lost-output"][0])["job"]["id"]
     banned = generation_of(connection, ids["midjourney", "banned"][0])
@@ -109,29 +111,40 @@ def test_jobs_that_end_badly(start, trusted, leonardo_server, midjourney_server,
         failing = submit_media(provider=provider, prompt="fails")
         empty = submit_media(provider=provider, prompt="no-output")
         for task_id in (failing, empty):
-            task = rested(task_id)
+            task = wait_for_attempt(task_id)
             assert (task.status, task.error["type"]) == ("scheduled", "ServerError")
         clock.advance(6)
-        rested(failing, 2)
-        rested(empty, 2)
-        assert server.jobs.submissions == before + 3  # a failed job is over; one without output is asked again
+        wait_for_attempt(failing, 2)
+        wait_for_attempt(empty, 2)
+        assert (
+            server.jobs.submissions == before + 3
+        )  # a failed job is submitted again; one without output is polled again
 
 
-def test_a_lost_answer_is_looked_for_before_asking_again(start, trusted, midjourney_server, clock, monkeypatch):
-    started = midjourney_server.jobs.start
+@pytest.mark.parametrize(
+    ("answer", "error_type"),
+    [
+        (RuntimeError("the server answers 500"), "ServerError"),
+        (HTTPException(409), "Conflict"),  # a conflict with the job that it has just accepted
+    ],
+)
+def test_a_job_is_searched_before_it_is_submitted_again(
+    answer, error_type, start, trusted, midjourney_server, clock, monkeypatch
+):
+    start_job = midjourney_server.jobs.start
 
-    def accept_and_fall_silent(kind, body):
-        job = started(kind, body)
-        monkeypatch.setattr(midjourney_server.jobs, "start", started)
-        raise RuntimeError(job.id)  # the server answers 500 to what it has accepted
+    def accept_and_fail(kind, body):
+        start_job(kind, body)
+        monkeypatch.setattr(midjourney_server.jobs, "start", start_job)
+        raise answer
 
-    monkeypatch.setattr(midjourney_server.jobs, "start", accept_and_fall_silent)
+    monkeypatch.setattr(midjourney_server.jobs, "start", accept_and_fail)
     start()
     task_id = submit_media(provider="midjourney")
-    task = rested(task_id)
-    assert (task.status, task.error["type"]) == ("scheduled", "ServerError")
+    task = wait_for_attempt(task_id)
+    assert (task.status, task.error["type"]) == ("scheduled", error_type)
     clock.advance(10)
-    assert ended(task_id).status == "completed"
+    assert wait_until_finished(task_id).status == "completed"
     assert midjourney_server.jobs.submissions == 1
 
 
@@ -139,9 +152,9 @@ def test_a_disk_that_is_full(start, trusted, midjourney_server, tmp_path, clock)
     (tmp_path / "contents").write_text("a file where a folder should be")
     start()
     task_id = submit_media(provider="midjourney")
-    task = rested(task_id)
+    task = wait_for_attempt(task_id)
     assert (task.status, task.error["type"], task.error["category"]) == ("scheduled", "ContentStoreFailed", "unknown")
     (tmp_path / "contents").unlink()
     clock.advance(6)
-    assert ended(task_id).status == "completed"
+    assert wait_until_finished(task_id).status == "completed"
     assert midjourney_server.jobs.submissions == 1

@@ -8,8 +8,8 @@ from state import cancel, get_events, submit
 from state.errors import InvalidPayload
 from state.gates import Gate
 from state.gates.operations import put_gate
-from tests.actors.following import delay_of, ended, rested
 from tests.support.eventually import eventually
+from tests.support.following import get_delay, wait_for_attempt, wait_until_finished
 
 TEXT = " ".join(f"Sentence number {number} speaks of lighthouses and of the sea around them." for number in range(24))
 
@@ -24,11 +24,13 @@ def asked(server):
 
 def test_without_a_key_the_summary_is_local(start, database_url):
     start()
-    task = ended(submit("summarize", {"content": TEXT, "max_sentences": 3}).task_id)
+    task = wait_until_finished(submit("summarize", {"content": TEXT, "max_sentences": 3}).task_id)
     assert (task.result["provider"], task.payload["provider"]) == ("local", "local")
     assert task.result["summary"] == tokens(task.task_id)
     assert task.result["summary"].count("Sentence number") == 3
-    long = ended(submit("summarize", {"content": TEXT * 40, "max_sentences": 2, "part_chars": 5000}).task_id)
+    long = wait_until_finished(
+        submit("summarize", {"content": TEXT * 40, "max_sentences": 2, "part_chars": 5000}).task_id
+    )
     assert long.result["summary"].count("Sentence number") == 2
     parts = [event.data for event in get_events(long.task_id) if event.kind == "part"]
     assert [each["part"] for each in parts if each["round"] == 1] == list(range(1, parts[0]["of"] + 1))
@@ -36,12 +38,12 @@ def test_without_a_key_the_summary_is_local(start, database_url):
 
 def test_with_a_key_it_is_remote_and_streamed(start, chat_server):
     start()
-    task = ended(submit("summarize", {"content": "The sea is wide."}).task_id)
+    task = wait_until_finished(submit("summarize", {"content": "The sea is wide."}).task_id)
     assert task.result["summary"] == "In short: The sea is wide." == tokens(task.task_id)
     assert task.result["provider"] == "openrouter"
     assert task.usage == {"tokens": 121, "cost": 0.00042}
     assert [event.kind for event in get_events(task.task_id)].count("token") == 5
-    local = ended(submit("summarize", {"content": TEXT, "provider": "local"}).task_id)
+    local = wait_until_finished(submit("summarize", {"content": TEXT, "provider": "local"}).task_id)
     assert local.result["provider"] == "local"
     assert len(chat_server.requests) == 1
 
@@ -59,11 +61,11 @@ def test_parts_are_paid_for_once(start, chat_server, clock, monkeypatch):
     monkeypatch.setattr(chat_server.faults, "take", third_chat_fails)
     start()
     task_id = submit("summarize", {"content": TEXT, "part_chars": 600}).task_id
-    failed = rested(task_id)
-    assert (failed.status, failed.error["type"], delay_of(failed)) == ("scheduled", "ServiceUnavailable", 7)
+    failed = wait_for_attempt(task_id)
+    assert (failed.status, failed.error["type"], get_delay(failed)) == ("scheduled", "ServiceUnavailable", 7)
     assert failed.progress["percent"] == 0
     clock.advance(8)
-    task = ended(task_id)
+    task = wait_until_finished(task_id)
     summaries = [event.data["summary"] for event in get_events(task_id) if event.kind == "part"][-3:]
     assert asked(chat_server) == [*parts, parts[2], "\n\n".join(summaries)]
     assert task.result["summary"] == tokens(task_id)
@@ -87,7 +89,7 @@ def test_faults(start, chat_server):
         ("stream", "empty", "scheduled", "ServerError"),
     ):
         chat_server.faults.add(stage, fault)
-        task = rested(submit("summarize", {"content": "The sea is wide."}).task_id)
+        task = wait_for_attempt(submit("summarize", {"content": "The sea is wide."}).task_id)
         assert (task.status, task.error["type"]) == (status, kind), fault
         if status == "scheduled":
             cancel(task.task_id)  # or its retry would meet the next fault
@@ -100,7 +102,7 @@ def test_a_cancel_stops_the_model(start, chat_server):
     task_id = submit("summarize", {"content": TEXT}).task_id
     eventually(lambda: tokens(task_id))
     cancel(task_id)
-    assert ended(task_id).status == "canceled"
+    assert wait_until_finished(task_id).status == "canceled"
     eventually(lambda: chat_server.streams_ended_early == 1)
 
 

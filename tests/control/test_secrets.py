@@ -1,21 +1,24 @@
-"""Secrets stay where they are."""
+"""Secrets do not get into errors, events or logs."""
 
 import io
 import json
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 import structlog
 
+import actors  # noqa: F401  (sets the broker)
 from broker.execution.failures import describe
 from state import logs, masking, retry, submit
-from state.masking import MASK, mask, mask_data, mask_start
+from state.masking import MASK, mask, mask_data, mask_ends, mask_start
 from state.settings import get_settings
-from tests.control.following import ended, reached
 from tests.control.servers import answering
+from tests.support import controlactors  # noqa: F401  (declares the actors)
+from tests.support.following import wait_for_status, wait_until_finished
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -97,6 +100,25 @@ class TestMask:
             text = "x" * start + f" api_key={CANARY} " + "y" * 20_000
             assert "CANARY" not in mask_start(text, 100)
 
+    def test_a_secret_at_the_cuts_in_the_middle(self) -> None:
+        for size in (300, 70_000):
+            for start in range(40, 80):
+                text = "x" * start + f" api_key={CANARY} " + "y" * size + f" api_key={CANARY} " + "z" * start
+                cut = mask_ends(text, 100)
+                assert "CANARY" not in cut
+                assert "dawn" not in cut
+                assert cut.startswith("x" * 40)
+                assert cut.endswith("z" * 40)
+                assert f"{len(text)} characters in all" in cut
+
+    def test_a_text_that_fits_is_not_cut(self) -> None:
+        assert mask_ends("x" * 100, 100) == "x" * 100
+        assert mask_ends(f"api_key={'s' * 200}", 100) == f"api_key={MASK}"
+
+    def test_given_secrets(self) -> None:
+        assert mask("one two+three two%2Bthree", ["two+three", ""]) == f"one {MASK} {MASK}"
+        assert mask_start("one two three", 6, ["two"]) == f"one {MASK}"[:6]
+
     def test_data_under_telling_names(self) -> None:
         data = {
             "api_key": "x",
@@ -138,6 +160,47 @@ class TestMask:
         assert CANARY not in described
 
 
+# Two functions that call each other, because Python leaves out the repeated lines of a single one.
+RECURSION = """
+def call(depth, error):
+    if depth == 0:
+        raise error
+    call_again(depth, error)
+def call_again(depth, error):
+    call(depth - 1, error)
+"""
+
+
+def fail_deeply(file: str, error: Exception) -> dict[str, Any]:
+    """Returns the error of a recursion. The name of its file is in each line of the traceback."""
+    space: dict[str, Any] = {}
+    exec(compile(RECURSION, file, "exec"), space)
+    with pytest.raises(type(error)) as raised:
+        space["call"](400, error)
+    return describe(raised.value)
+
+
+def test_a_long_traceback_keeps_its_head_and_the_line_that_raised() -> None:
+    for message in ("too deep", "x" * 5_000_000 + " the end"):
+        trace = fail_deeply("folder/" * 10 + "recursion.py", ValueError(message))["traceback"]
+        assert len(trace) < 20_200
+        assert trace.startswith("Traceback (most recent call last):\n")
+        assert 'test_secrets.py", line' in trace
+        assert "characters in all" in trace
+        assert 'recursion.py", line 4, in call\n' in trace  # that raises
+        assert trace.endswith(f"{message[-8:]}\n")
+
+
+def test_no_half_of_a_secret_is_left_where_a_traceback_is_cut() -> None:
+    for shift in range(20):  # each moves the cuts to another part of a line
+        file = f"{'x' * (40 + shift)}/api_key={CANARY}&"
+        trace = fail_deeply(file, ValueError(f"too deep, api_key={CANARY}"))["traceback"]
+        assert "characters in all" in trace
+        for part in (CANARY[:4], CANARY[-4:]):
+            assert part not in trace
+        assert trace.endswith(f"ValueError: too deep, api_key={MASK}\n")
+
+
 @pytest.mark.parametrize("way", ["exception", "provider", "result"])
 def test_a_canary_is_found_nowhere(
     worker: Start, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, way: str
@@ -147,7 +210,7 @@ def test_a_canary_is_found_nowhere(
     with answering() as origin:
         tree = worker()
         task_id = submit("leaks", {"text": way, "value": f"{origin}/401"}).task_id
-        assert ended(task_id).status == "dead"
+        assert wait_until_finished(task_id).status == "dead"
     tree.terminate()
     tree.wait()
     rows = connection.execute(
@@ -168,6 +231,6 @@ def test_data_of_users_is_not_touched(worker: Start) -> None:
     worker()
     value = {"api_key": CANARY, "text": f"password={CANARY}"}
     task_id = submit("remember", {"value": value}).task_id
-    reached(task_id, "scheduled")
+    wait_for_status(task_id, "scheduled")
     retry(task_id)
-    assert ended(task_id).result == value
+    assert wait_until_finished(task_id).result == value

@@ -3,7 +3,7 @@
 import pytest
 from PIL import Image
 
-from providers.media.painting import png
+from providers.media.painting import encode_png
 from tests.providers.servers import ChatServer, LeonardoServer, MidjourneyServer, chat, leonardo, midjourney
 
 VARIABLES = ("LEONARDO", "MIDJOURNEY", "OPENROUTER")
@@ -60,4 +60,4 @@ def chat_server(_running_chat, monkeypatch):
 
 @pytest.fixture(scope="session")
 def image() -> bytes:
-    return png(Image.linear_gradient("L").resize((64, 48)).convert("RGB"))
+    return encode_png(Image.linear_gradient("L").resize((64, 48)).convert("RGB"))

@@ -53,6 +53,6 @@ def test_a_model_with_other_dimensions_is_refused(chat_server):
 
 
 def test_availability():
-    assert LOCAL.available() is None
-    assert registry.get("openrouter").available() == "OPENROUTER_API_KEY"
-    assert registry.names() == ["local", "openrouter"]
+    assert LOCAL.find_missing_variable() is None
+    assert registry.get("openrouter").find_missing_variable() == "OPENROUTER_API_KEY"
+    assert registry.list_names() == ["local", "openrouter"]

@@ -1,4 +1,5 @@
-"""HTTP to error types, Retry-After, and what must not be in a message."""
+"""HTTP statuses and exceptions become error types, Retry-After is read, and messages contain no credentials. The whole
+table of statuses is in tests/control/test_failures.py."""
 
 from datetime import UTC, datetime
 
@@ -8,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers import errors
-from providers.errors import ProviderError, error_class, error_from_exception, error_from_response, mask
+from providers.errors import (
+    MAX_EXCERPT,
+    ProviderError,
+    find_error_class,
+    make_error_from_exception,
+    make_error_from_response,
+    make_excerpt,
+)
+from state.http_errors import parse_retry_after
 
 REQUEST = httpx2.Request("POST", "https://example.com/v1", headers={"Authorization": "Bearer abc-very-secret"})
 
@@ -26,7 +35,7 @@ def response(status: int, text: str = "", **headers: str) -> httpx2.Response:
         (403, "PermissionDenied", "permanent"),
         (404, "NotFound", "permanent"),
         (408, "NetworkTimeout", "transient"),
-        (409, "InvalidInput", "permanent"),
+        (409, "Conflict", "transient"),
         (422, "InvalidInput", "permanent"),
         (429, "RateLimited", "transient"),
         (500, "ServerError", "transient"),
@@ -35,10 +44,11 @@ def response(status: int, text: str = "", **headers: str) -> httpx2.Response:
         (504, "ServerError", "transient"),
         (599, "ServerError", "transient"),
         (301, "ProviderError", "unknown"),
+        (418, "ProviderError", "unknown"),
     ],
 )
 def test_status_becomes_type_and_category(status, name, category):
-    error = error_from_response(response(status, "no"), "leonardo")
+    error = make_error_from_response(response(status, "no"), "leonardo")
     assert (error.type, error.category) == (name, category)
     assert error.details == {"service": "leonardo", "status": status, "body": "no"}
     assert str(error) == f"leonardo answered {status}: no"
@@ -63,41 +73,54 @@ NOW = datetime(2026, 1, 20, 12, 0, tzinfo=UTC)
         ("1.5", None),
         ("٣", None),
         ("Tue, 99 Jan 2026 12:01:00 GMT", None),
+        ("Tue, 20 Jan 2026 12:01:00 +999999999999999", None),
     ],
 )
 def test_retry_after(value, seconds):
-    assert errors.parse_retry_after(value, NOW) == seconds
+    assert parse_retry_after(value, NOW) == seconds
 
 
 @given(st.text())
-def test_retry_after_takes_any_nonsense(value):
-    seconds = errors.parse_retry_after(value)
+def test_retry_after_takes_any_text(value):
+    seconds = parse_retry_after(value)
     assert seconds is None or 0 <= seconds <= 3600
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_retry_after_is_kept_where_it_means_something(status):
-    assert error_from_response(response(status, **{"Retry-After": "12"}), "x").retry_after == 12
-    assert error_from_response(response(500, **{"Retry-After": "12"}), "x").retry_after is None
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503])
+def test_retry_after_is_kept_for_a_transient_status(status):
+    assert make_error_from_response(response(status, **{"Retry-After": "12"}), "x").retry_after == 12
+    assert make_error_from_response(response(400, **{"Retry-After": "12"}), "x").retry_after is None
 
 
 def test_a_long_body_is_cut():
-    error = error_from_response(response(500, "long " * 1000), "x")
+    error = make_error_from_response(response(500, "long " * 1000), "x")
     assert len(str(error)) < 600
 
 
 def test_credentials_do_not_get_into_messages():
     body = "key abc-very-secret of header Bearer abc-very-secret, or sk-or-v1-00112233445566 is wrong"
-    error = error_from_response(response(401, body), "x")
+    error = make_error_from_response(response(401, body), "x")
     assert "secret" not in str(error) + str(error.details)
     assert "sk-or" not in str(error) + str(error.details)
     assert "is wrong" in str(error)
-    assert mask("nothing to hide") == "nothing to hide"
+    assert make_excerpt("nothing to hide") == "nothing to hide"
 
 
-def test_moderation_is_about_the_input_whatever_the_status():
-    assert error_from_response(response(403, "content moderation filter: naked"), "x").type == "InvalidInput"
-    assert error_from_response(response(403, "not your plan"), "x").type == "PermissionDenied"
+@pytest.mark.parametrize("streamed", [False, True])
+def test_no_half_of_a_key_is_left_where_a_body_is_cut(streamed):
+    for position in range(MAX_EXCERPT - 30, MAX_EXCERPT + 1):
+        body = "." * position + "abc-very-secret" + "." * 30_000
+        if streamed:
+            stream = httpx2.ByteStream(body.encode())
+            error = make_error_from_response(httpx2.Response(401, stream=stream, request=REQUEST), "x")
+        else:
+            error = make_error_from_response(response(401, body), "x")
+        assert not set("abcverysecret") & set(error.details["body"])
+
+
+def test_moderation_means_invalid_input_with_any_of_its_statuses():
+    assert make_error_from_response(response(403, "content moderation filter: naked"), "x").type == "InvalidInput"
+    assert make_error_from_response(response(403, "not your plan"), "x").type == "PermissionDenied"
 
 
 @pytest.mark.parametrize(
@@ -115,15 +138,15 @@ def test_moderation_is_about_the_input_whatever_the_status():
     ],
 )
 def test_exceptions_become_types(exception, name, sent):
-    error = error_from_exception(exception, "midjourney")
+    error = make_error_from_exception(exception, "midjourney")
     assert error.type == name
     assert error.details["sent"] is sent
 
 
 def test_every_type_has_the_category_of_the_design():
-    transient = {"RateLimited", "ServiceUnavailable", "ServerError", "NetworkTimeout"}
+    transient = {"RateLimited", "ServiceUnavailable", "ServerError", "NetworkTimeout", "Conflict", "TooEarly"}
     ours = [kind for kind in ProviderError.__subclasses__() if kind.__module__ == errors.__name__]  # actors add theirs
     for kind in ours:
         assert kind.category == ("transient" if kind.__name__ in transient else "permanent")
-    assert len(ours) == 8
-    assert error_class(500) is errors.ServerError
+    assert len(ours) == 10
+    assert find_error_class(500) is errors.ServerError

@@ -155,8 +155,8 @@ def test_a_reader_who_stops_ends_the_stream_at_the_service(chat_server):
 
 
 def test_availability_and_unknown_names():
-    assert registry.get("local").available() is None
-    assert registry.get("openrouter").available() == "OPENROUTER_API_KEY"
+    assert registry.get("local").find_missing_variable() is None
+    assert registry.get("openrouter").find_missing_variable() == "OPENROUTER_API_KEY"
     with pytest.raises(ProviderError, match="OPENROUTER_API_KEY"):
         complete().read()
     with pytest.raises(InvalidInput, match="known are: local, openrouter"):

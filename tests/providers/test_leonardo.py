@@ -77,7 +77,7 @@ def test_a_prompt_that_is_too_long_is_not_even_sent(leonardo_server):
 
 
 def test_an_expired_job(leonardo_server):
-    with pytest.raises(NotFound, match="any more"):
+    with pytest.raises(NotFound, match="has no"):
         poll_to_end("leonardo", submit("leonardo", prompt="an expired cat"))
 
 

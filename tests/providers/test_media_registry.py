@@ -13,7 +13,7 @@ from tests.providers.servers import leonardo
 
 
 def test_the_built_in_providers_and_their_limits():
-    limits = {name: registry.concurrency(name) for name in registry.names()}
+    limits = {name: registry.get_concurrency(name) for name in registry.list_names()}
     assert limits == {"leonardo": 3, "local": 8, "midjourney": 1}
 
 
@@ -24,7 +24,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
         registry.parse_params("local", "dance", {})
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", registry.list_names())
 def test_a_provider_describes_itself(name):
     described = registry.describe(name)
     json.dumps(described)
@@ -44,7 +44,7 @@ def test_without_its_variable_a_provider_is_unavailable_and_says_which(name, var
         registry.check(name, "txt2img", "a cat", {}, None)
     assert caught.value.details == {"missing": variable}
     monkeypatch.setenv(variable, "")
-    assert registry.get(name).available() == variable
+    assert registry.get(name).find_missing_variable() == variable
     monkeypatch.setenv(variable, leonardo.KEY)
     assert registry.describe(name)["available"]
 
@@ -130,4 +130,4 @@ class Modest(Plain):
 def test_a_limit_is_the_one_registered_else_the_providers_own_else_one(provider, options, expected):
     providers = Registry("test")
     providers.register(provider("x"), **options)
-    assert providers.concurrency("x") == expected
+    assert providers.get_concurrency("x") == expected

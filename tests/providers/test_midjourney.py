@@ -3,7 +3,14 @@
 import pytest
 
 from providers.download import DownloadPolicy, download
-from providers.errors import AuthenticationFailed, InvalidInput, NotFound, PermissionDenied, ServerError
+from providers.errors import (
+    AuthenticationFailed,
+    InvalidInput,
+    NotFound,
+    PermissionDenied,
+    ServerError,
+    ServiceUnavailable,
+)
 from providers.media import registry
 from providers.media.protocol import SourceData
 from tests.providers.media import poll_to_end, source_of, submit
@@ -73,6 +80,11 @@ def test_cancel_where_the_proxy_can(midjourney_server, monkeypatch):
     done = submit("midjourney")
     poll_to_end("midjourney", done)
     assert not provider.cancel(done)
+    midjourney_server.faults.add("cancel", 409)
+    assert not provider.cancel(done)
+    midjourney_server.faults.add("cancel", 503)
+    with pytest.raises(ServiceUnavailable):
+        provider.cancel(done)
     with MidjourneyServer(can_cancel=False) as server:
         monkeypatch.setenv("MIDJOURNEY_BASE_URL", server.base_url)
         assert not provider.cancel(submit("midjourney"))
@@ -108,7 +120,7 @@ def test_a_job_that_failed_there(midjourney_server):
 
 
 def test_an_expired_job(midjourney_server):
-    with pytest.raises(NotFound, match="any more"):
+    with pytest.raises(NotFound, match="has no"):
         poll_to_end("midjourney", submit("midjourney", prompt="an expired cat"))
     with pytest.raises(NotFound):
         submit("midjourney", "reroll", None, {}, SourceData(provider_id="unknown"))

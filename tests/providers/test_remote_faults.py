@@ -1,4 +1,4 @@
-"""Every fault of every remote service ends as the right type of error."""
+"""Every fault of every remote service is raised as the right type of error."""
 
 import socket
 import threading
@@ -17,8 +17,12 @@ from tests.providers.servers.raw import RawServer, respond
 FAULTS = [
     (400, "InvalidInput"),
     (401, "AuthenticationFailed"),
+    (402, "PermissionDenied"),
     (403, "PermissionDenied"),
     (404, "NotFound"),
+    (405, "InvalidInput"),
+    (409, "ServiceUnavailable"),
+    (413, "InvalidInput"),
     (422, "InvalidInput"),
     (429, "RateLimited"),
     (500, "ServerError"),
@@ -64,7 +68,7 @@ def test_a_fault_becomes_its_type(call, fault, kind, request, monkeypatch):
         act()
     assert caught.value.type == kind
     assert caught.value.retry_after == (7 if fault in (429, 503) else None)
-    act()  # and the next one goes well
+    act()  # the next request succeeds
 
 
 def test_nobody_listens(monkeypatch):

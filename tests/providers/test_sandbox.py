@@ -1,4 +1,4 @@
-"""Commands in boxes: real processes, real limits, and nothing left of them."""
+"""Commands in sandboxes: real processes, real limits, and no process is left at the end."""
 
 import os
 import signal
@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from providers.sandbox.box import Result, Sandbox
 from providers.sandbox.errors import CommandNotFound, CommandRefused, SandboxFailed
 from providers.sandbox.limits import Limits
+from providers.sandbox.sandbox import Result, Sandbox
 from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -60,16 +60,16 @@ def start(tmp_path: Path):
         return started[-1]
 
     yield start
-    for box in started:
-        box.kill()
+    for sandbox in started:
+        sandbox.kill()
 
 
 @pytest.fixture
 def run(start: Callable[..., Sandbox]):
     def run(*command: str, **limits: float) -> Result:
-        box = start(*command, **limits)
-        eventually(lambda: (box.read(0.05), box.ended)[1], timeout=20)
-        return box.result()
+        sandbox = start(*command, **limits)
+        eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=20)
+        return sandbox.result()
 
     return run
 
@@ -78,8 +78,8 @@ def python(code: str) -> tuple[str, ...]:
     return (sys.executable, "-c", code)
 
 
-def at_home(workspace: str) -> list[int]:
-    """The processes of a box that are still there, its keeper included."""
+def find_processes(workspace: str) -> list[int]:
+    """Returns the processes of a sandbox, its supervisor included."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -90,15 +90,15 @@ def at_home(workspace: str) -> list[int]:
     return found
 
 
-def written(box: Sandbox, *names: str) -> list[int]:
-    files = [Path(box.workspace, f"{name}.pid") for name in names]
+def written(sandbox: Sandbox, *names: str) -> list[int]:
+    files = [Path(sandbox.workspace, f"{name}.pid") for name in names]
     eventually(lambda: all(file.exists() for file in files), what="the processes are there")
     return [int(file.read_text() or 0) for file in files]
 
 
-def gone(box: Sandbox) -> None:
-    eventually(lambda: not at_home(box.workspace), timeout=5, what="no process is left")
-    eventually(lambda: not Path(box.workspace).exists(), timeout=5, what="the workspace is removed")
+def gone(sandbox: Sandbox) -> None:
+    eventually(lambda: not find_processes(sandbox.workspace), timeout=5, what="no process is left")
+    eventually(lambda: not Path(sandbox.workspace).exists(), timeout=5, what="the workspace is removed")
 
 
 def test_output_exit_code_and_time(run) -> None:
@@ -114,10 +114,10 @@ def test_a_signal_is_a_negative_exit_code(run) -> None:
 
 
 def test_output_comes_while_it_runs(start) -> None:
-    box = start("sh", "-c", "echo first; sleep 300")
+    sandbox = start("sh", "-c", "echo first; sleep 300")
     text: list[str] = []
-    eventually(lambda: (text.append(box.read(0.05)), "first" in "".join(text))[1])
-    assert not box.ended
+    eventually(lambda: (text.append(sandbox.read(0.05)), "first" in "".join(text))[1])
+    assert not sandbox.ended
 
 
 def test_bytes_that_are_no_text_are_replaced(run) -> None:
@@ -154,10 +154,10 @@ def test_it_inherits_no_descriptor_of_ours(run) -> None:
 
 
 def test_time_limit(start) -> None:
-    box = start(*python(ESCAPES), seconds=1.0)
-    pids = written(box, "first", "near", "far")
-    eventually(lambda: (box.read(0.05), box.ended)[1], timeout=10)
-    result = box.result()
+    sandbox = start(*python(ESCAPES), seconds=1.0)
+    pids = written(sandbox, "first", "near", "far")
+    eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
+    result = sandbox.result()
     assert (result.timed_out, result.exit_code) == (True, -signal.SIGKILL)
     assert 1.0 <= result.seconds < 3
     assert not any(psutil.pid_exists(pid) for pid in pids)
@@ -180,76 +180,76 @@ def test_open_files_limit(run) -> None:
 
 
 def test_processes_limit(start) -> None:
-    box = start(
+    sandbox = start(
         *python("import os, time\nfor _ in range(40):\n if not os.fork(): break\ntime.sleep(300)"), processes=20
     )
-    eventually(lambda: (box.read(0.05), box.ended)[1], timeout=10)
-    result = box.result()
+    eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
+    result = sandbox.result()
     assert result.exit_code == -signal.SIGKILL
     assert "more than 20 processes" in result.output
-    gone(box)
+    gone(sandbox)
 
 
 def test_what_the_command_leaves_behind_ends_with_it(start) -> None:
-    box = start("sh", "-c", "setsid sleep 300 & echo done")
-    eventually(lambda: (box.read(0.05), box.ended)[1], timeout=10)
-    assert box.result().output == "done\n"
-    assert box.kill()[0] == 1
-    gone(box)
+    sandbox = start("sh", "-c", "setsid sleep 300 & echo done")
+    eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
+    assert sandbox.result().output == "done\n"
+    assert sandbox.kill()[0] == 1
+    gone(sandbox)
 
 
 def test_killing_means_every_descendant(start) -> None:
-    box = start(*python(ESCAPES))
-    pids = written(box, "first", "near", "far")
+    sandbox = start(*python(ESCAPES))
+    pids = written(sandbox, "first", "near", "far")
     assert os.getsid(pids[2]) != os.getsid(pids[0])
     begun = time.monotonic()
-    assert box.kill() == (3, [])
+    assert sandbox.kill() == (3, [])
     assert time.monotonic() - begun < 1
     assert not any(psutil.pid_exists(pid) for pid in pids)
-    assert box.kill() == (3, [])
-    gone(box)
+    assert sandbox.kill() == (3, [])
+    gone(sandbox)
 
 
 def test_who_forks_all_the_time_does_not_escape(start) -> None:
-    box = start(*python(HOPS))
-    written(box, "hops")
-    killed, survivors = box.kill()
+    sandbox = start(*python(HOPS))
+    written(sandbox, "hops")
+    killed, survivors = sandbox.kill()
     assert killed >= 1
     assert survivors == []
-    gone(box)
+    gone(sandbox)
 
 
 def test_a_box_can_be_killed_before_it_has_begun(start) -> None:
-    box = start("sleep", "300")
-    assert box.kill()[1] == []
-    gone(box)
+    sandbox = start("sleep", "300")
+    assert sandbox.kill()[1] == []
+    gone(sandbox)
 
 
 def test_folders_that_protect_themselves_are_removed(start, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o500)
-    box = start("sh", "-c", f"mkdir -p a/b && touch a/b/c && ln -s {outside} a/link && chmod 500 a/b a")
-    eventually(lambda: (box.read(0.05), box.ended)[1], timeout=10)
-    gone(box)
+    sandbox = start("sh", "-c", f"mkdir -p a/b && touch a/b/c && ln -s {outside} a/link && chmod 500 a/b a")
+    eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
+    gone(sandbox)
     assert outside.stat().st_mode & 0o777 == 0o500
 
 
 PARENT = """
 import sys, os, time
 from pathlib import Path
-from providers.sandbox.box import Sandbox
+from providers.sandbox.sandbox import Sandbox
 from providers.sandbox.limits import Limits
-box = Sandbox([sys.executable, "-c", sys.argv[1]], Limits(), Path(sys.argv[2]))
-while len(list(Path(box.workspace).glob("*.pid"))) < 3:
-    box.read(0.05)
-print(box.workspace, *(file.read_text() for file in Path(box.workspace).glob("*.pid")), flush=True)
+sandbox = Sandbox([sys.executable, "-c", sys.argv[1]], Limits(), Path(sys.argv[2]))
+while len(list(Path(sandbox.workspace).glob("*.pid"))) < 3:
+    sandbox.read(0.05)
+print(sandbox.workspace, *(file.read_text() for file in Path(sandbox.workspace).glob("*.pid")), flush=True)
 sys.stdin.readline()
 os.execv(sys.executable, [sys.executable, "-c", "print('another', flush=True); input()"])
 """
 
 
 @pytest.mark.parametrize("how", ["killed", "replaced"])
-def test_the_keeper_ends_everything_when_its_worker_is_gone(tmp_path: Path, how: str) -> None:
+def test_the_supervisor_ends_everything_when_its_worker_is_gone(tmp_path: Path, how: str) -> None:
     command = [sys.executable, "-c", PARENT, ESCAPES, str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdin is not None
@@ -264,7 +264,7 @@ def test_the_keeper_ends_everything_when_its_worker_is_gone(tmp_path: Path, how:
                 parent.stdin.flush()
                 assert parent.stdout.readline() == "another\n"
             eventually(lambda: not any(psutil.pid_exists(int(pid)) for pid in pids), timeout=5)
-            eventually(lambda: not at_home(workspace) and not Path(workspace).exists(), timeout=5)
+            eventually(lambda: not find_processes(workspace) and not Path(workspace).exists(), timeout=5)
         finally:
             parent.kill()
 
@@ -272,24 +272,24 @@ def test_the_keeper_ends_everything_when_its_worker_is_gone(tmp_path: Path, how:
 def test_a_worker_that_dies_over_its_order_leaves_nothing(tmp_path: Path) -> None:
     workspace = tmp_path / "box"
     workspace.mkdir()
-    command = [sys.executable, "-m", "providers.sandbox.keeper", str(workspace)]
+    command = [sys.executable, "-m", "providers.sandbox.supervisor", str(workspace)]
     subprocess.run(command, cwd=ROOT, input=b'{"command": ["touch", ', timeout=10, check=True)
     eventually(lambda: not workspace.exists(), timeout=5)
 
 
-def test_a_command_that_kills_its_keeper_does_not_get_away(start) -> None:
-    box = start(*python("import os, time; os.kill(os.getppid(), 9); time.sleep(300)"))
-    eventually(lambda: (box.read(0.05), box.ended)[1], timeout=10)
-    with pytest.raises(SandboxFailed, match="keeper"):
-        box.result()
-    gone(box)
+def test_a_command_that_kills_its_supervisor_does_not_get_away(start) -> None:
+    sandbox = start(*python("import os, time; os.kill(os.getppid(), 9); time.sleep(300)"))
+    eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
+    with pytest.raises(SandboxFailed, match="supervisor"):
+        sandbox.result()
+    gone(sandbox)
 
 
-def test_a_command_that_stops_its_keeper_is_killed_all_the_same(start) -> None:
-    box = start(*python(f"import os; os.kill(os.getppid(), {int(signal.SIGSTOP)})\n{ESCAPES}"))
-    written(box, "first", "near", "far")
-    assert box.kill() == (4, [])  # the keeper among them
-    gone(box)
+def test_a_command_that_stops_its_supervisor_is_killed_all_the_same(start) -> None:
+    sandbox = start(*python(f"import os; os.kill(os.getppid(), {int(signal.SIGSTOP)})\n{ESCAPES}"))
+    written(sandbox, "first", "near", "far")
+    assert sandbox.kill() == (4, [])  # the supervisor among them
+    gone(sandbox)
 
 
 def test_a_command_that_does_not_exist(run) -> None:

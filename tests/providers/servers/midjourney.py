@@ -107,6 +107,9 @@ class MidjourneyServer(RunningServer):
         return refused or JSONResponse([self._task(job) for job in reversed(self.jobs.all())])
 
     async def _cancel(self, request: Request) -> Response:
+        fault = await self.faults.answer(request, "cancel")
+        if fault:
+            return fault
         job = self.jobs.get(request.path_params["id"])
         if job and not job.is_done:
             job.canceled = True

@@ -1,4 +1,4 @@
-"""A command in a box, seen from the worker. Nothing here waits for long, so that an interrupt gets in between."""
+"""A command in a sandbox, as the worker sees it. No call here takes long, so that an interrupt can be raised."""
 
 import codecs
 import json
@@ -18,28 +18,28 @@ from typing import IO, Any
 
 from providers.sandbox.capture import Capture
 from providers.sandbox.errors import CommandNotFound, CommandRefused, SandboxFailed
-from providers.sandbox.keeper import PATIENCE
+from providers.sandbox.leftovers import kill_leftovers
 from providers.sandbox.limits import Limits
-from providers.sandbox.strays import kill_strays
+from providers.sandbox.supervisor import KILL_SECONDS
 
 _ROOT = Path(__file__).parents[2]
 _STEP = 0.05
-_CLEANING = 5.0  # seconds that the keeper has for the workspace, after its report
-_LATE = 30.0  # seconds after which a keeper that says nothing is given up
+_CLEANING = 5.0  # seconds that the supervisor has to remove the workspace, after its report
+_LATE = 30.0  # seconds after the time limit, until a supervisor without a report is given up
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     exit_code: int  # negative: the signal that ended it
-    output: str  # stdout and stderr, as they came
+    output: str  # stdout and stderr, in the order in which they were written
     truncated: bool
     timed_out: bool
     seconds: float
 
 
 class Sandbox:
-    """Starts the command in a new folder, which goes with it. To be read until it has ended, then asked for its result;
-    or to be killed at any time, also from another thread."""
+    """Starts the command in a new folder, which is removed at the end. Call `read` until `ended` is true, then
+    `result`. `kill` can be called at any time, also from another thread."""
 
     def __init__(self, command: Sequence[str], limits: Limits, workspaces: Path) -> None:
         self._command = list(command)
@@ -47,23 +47,23 @@ class Sandbox:
         self._lock = threading.RLock()
         self._capture = Capture(limits.output)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._news = b""
+        self._received = b""
         self._report: dict[str, Any] | None = None
-        self._patient_until = time.monotonic() + limits.seconds + _LATE
+        self._give_up_at = time.monotonic() + limits.seconds + _LATE
         workspaces.mkdir(parents=True, exist_ok=True)
-        self.workspace = tempfile.mkdtemp(prefix="box-", dir=workspaces.resolve())
+        self.workspace = tempfile.mkdtemp(prefix="sandbox-", dir=workspaces.resolve())
         self._pipes: list[IO[bytes]] = []
         try:
-            self._output, self._lifeline, self._reports = self._start()
+            self._output, self._control, self._reports = self._start()
         except BaseException:
             self.close()
-            self._remove()
+            self._remove_workspace()
             raise
 
     def _start(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
         temporary = Path(self.workspace, "tmp")
         temporary.mkdir()
-        environment = {  # all of it: the worker's has secrets
+        environment = {  # nothing of the worker's, which contains secrets
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": os.environ.get("LANG", "C.UTF-8"),
             "HOME": self.workspace,
@@ -73,9 +73,9 @@ class Sandbox:
         output = os.fdopen(ours, "rb")
         self._pipes.append(output)
         try:
-            # Our ends of its pipes are closed when this process ends or becomes another one.
-            keeper = subprocess.Popen(
-                [sys.executable, "-m", "providers.sandbox.keeper", self.workspace],
+            # Our ends of its pipes are closed when this process ends or is replaced by exec.
+            supervisor = subprocess.Popen(
+                [sys.executable, "-m", "providers.sandbox.supervisor", self.workspace],
                 cwd=_ROOT,
                 env=environment,
                 stdin=subprocess.PIPE,
@@ -86,34 +86,34 @@ class Sandbox:
             )
         finally:
             os.close(theirs)
-        assert keeper.stdin is not None  # noqa: S101
-        assert keeper.stdout is not None  # noqa: S101
-        self._pipes += [keeper.stdin, keeper.stdout]
+        assert supervisor.stdin is not None  # noqa: S101
+        assert supervisor.stdout is not None  # noqa: S101
+        self._pipes += [supervisor.stdin, supervisor.stdout]
         order = {
             "command": self._command,
             "environment": environment,
             "limits": asdict(self._limits),
             "output": theirs,
         }
-        with suppress(BrokenPipeError):  # then it is gone, which is seen when it is read
-            keeper.stdin.write(json.dumps(order).encode() + b"\n")
-            keeper.stdin.flush()
-        keeper.wait()  # it goes on as a process of its own
-        return output, keeper.stdin, keeper.stdout
+        with suppress(BrokenPipeError):  # it has ended, which `read` notices
+            supervisor.stdin.write(json.dumps(order).encode() + b"\n")
+            supervisor.stdin.flush()
+        supervisor.wait()  # it has forked, and its child is not ours
+        return output, supervisor.stdin, supervisor.stdout
 
     @property
     def ended(self) -> bool:
-        """All is over, and all is read."""
+        """Whether the command has ended and its output was read."""
         now = time.monotonic()
         if self._report is None:
-            return self._reports.closed or now > self._patient_until
-        return (self._reports.closed and self._output.closed) or now > self._patient_until
+            return self._reports.closed or now > self._give_up_at
+        return (self._reports.closed and self._output.closed) or now > self._give_up_at
 
     def read(self, seconds: float) -> str:
-        """What it has written since, as text; waits at most so long for something to happen."""
+        """Returns the output since the last call. Waits at most so long for it."""
         with self._lock:
             text = ""
-            for pipe in _ready([pipe for pipe in (self._output, self._reports) if not pipe.closed], seconds):
+            for pipe in _wait_for_data([pipe for pipe in (self._output, self._reports) if not pipe.closed], seconds):
                 data = os.read(pipe.fileno(), 65536)
                 if not data:
                     pipe.close()
@@ -121,26 +121,26 @@ class Sandbox:
                     self._capture.add(data)
                     text = self._decoder.decode(data, final=not data)
                 else:
-                    self._hear(data)
+                    self._receive_report(data)
             return text
 
-    def _hear(self, news: bytes) -> None:
-        self._news += news
-        if self._report is None and self._news.endswith(b"\n"):
-            self._report = json.loads(self._news)
-            self._patient_until = time.monotonic() + _CLEANING
+    def _receive_report(self, data: bytes) -> None:
+        self._received += data
+        if self._report is None and self._received.endswith(b"\n"):
+            self._report = json.loads(self._received)
+            self._give_up_at = time.monotonic() + _CLEANING
 
     def result(self) -> Result:
-        """Of a command that has ended. Raises CommandNotFound, CommandRefused or SandboxFailed."""
+        """Returns the result of a command that has ended. Raises CommandNotFound, CommandRefused or SandboxFailed."""
         with self._lock:
             self.close()
             name = self._command[0] if self._command else ""
             if self._report is None:
-                self._sweep()
-                raise SandboxFailed(f"The keeper of {name!r} was lost: nobody knows how it ended.")
+                self._clean_up()
+                raise SandboxFailed(f"The supervisor of {name!r} was lost, so its result is not known.")
             report = self._report
             if "refused" in report:
-                raise _refusal(name, report)
+                raise _make_refusal(name, report)
             output = self._capture.text()
             if report["ending"] == "processes":
                 output += f"\n… (more than {self._limits.processes} processes: all were killed) …\n"
@@ -153,15 +153,15 @@ class Sandbox:
             )
 
     def kill(self) -> tuple[int, list[int]]:
-        """Ends it with all its descendants: how many were killed, and the pids of those who could not be."""
+        """Kills the command with all its descendants. Returns the number of those killed and the pids of survivors."""
         with self._lock:
-            _close(self._lifeline)
-            deadline = time.monotonic() + PATIENCE + 1
+            _close(self._control)
+            deadline = time.monotonic() + KILL_SECONDS + 1
             while self._report is None and not self._reports.closed and time.monotonic() < deadline:
                 self.read(_STEP)
             self.close()
             if self._report is None:
-                return self._sweep()
+                return self._clean_up()
             return self._report.get("killed", 0), self._report.get("survivors", [])
 
     def close(self) -> None:
@@ -169,18 +169,18 @@ class Sandbox:
             for pipe in self._pipes:
                 _close(pipe)
 
-    def _sweep(self) -> tuple[int, list[int]]:
-        """The keeper's work, without the keeper."""
-        answer = kill_strays(self.workspace, PATIENCE)
-        self._remove()
-        return answer
+    def _clean_up(self) -> tuple[int, list[int]]:
+        """Does the work of a supervisor that was lost."""
+        killed, survivors = kill_leftovers(self.workspace, KILL_SECONDS)
+        self._remove_workspace()
+        return killed, survivors
 
-    def _remove(self) -> None:
+    def _remove_workspace(self) -> None:
         shutil.rmtree(self.workspace, ignore_errors=True)
 
 
-def _ready(pipes: list[IO[bytes]], seconds: float) -> list[IO[bytes]]:
-    poll = select.poll()  # select() ends at descriptor 1024
+def _wait_for_data(pipes: list[IO[bytes]], seconds: float) -> list[IO[bytes]]:
+    poll = select.poll()  # select() takes no descriptors above 1023
     for pipe in pipes:
         poll.register(pipe, select.POLLIN)
     ready = {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
@@ -192,7 +192,7 @@ def _close(pipe: IO[bytes]) -> None:
         pipe.close()
 
 
-def _refusal(name: str, report: dict[str, Any]) -> Exception:
+def _make_refusal(name: str, report: dict[str, Any]) -> Exception:
     if report["missing"]:
         return CommandNotFound(f"There is no command {name!r}, or its interpreter is missing.")
     if report["shortage"]:

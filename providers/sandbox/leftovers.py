@@ -1,4 +1,4 @@
-"""For the worst case: the keeper itself is gone, killed by what it kept or by somebody in need of memory."""
+"""Kills the processes of a sandbox whose supervisor was lost: killed by the command, or for lack of memory."""
 
 import time
 from collections.abc import Iterator
@@ -6,26 +6,27 @@ from contextlib import suppress
 
 import psutil
 
-_PASS = 0.02
+_ROUND = 0.02  # seconds between two rounds of killing
 
 
-def kill_strays(workspace: str, patience: float) -> tuple[int, list[int]]:
-    """How many were killed, and who is left. A box's processes are known by their home."""
+def kill_leftovers(workspace: str, seconds: float) -> tuple[int, list[int]]:
+    """Returns the number of killed processes and the pids of survivors."""
     killed: set[int] = set()
-    deadline = time.monotonic() + patience
-    while left := list(_at_home(workspace)):
+    deadline = time.monotonic() + seconds
+    while left := list(_find_processes(workspace)):
         if time.monotonic() >= deadline:
             break
         for process in left:
             with suppress(psutil.Error):
                 process.kill()
                 killed.add(process.pid)
-        time.sleep(_PASS)
+        time.sleep(_ROUND)
     survivors = [process.pid for process in left]
     return len(killed.difference(survivors)), survivors
 
 
-def _at_home(workspace: str) -> Iterator[psutil.Process]:
+def _find_processes(workspace: str) -> Iterator[psutil.Process]:
+    """Yields the processes of a sandbox, which are recognized by their variable HOME."""
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if process.environ().get("HOME") == workspace and process.status() != psutil.STATUS_ZOMBIE:

@@ -1,9 +1,9 @@
-"""`python -m providers.sandbox.keeper <workspace>`: starts one command, and sees to it that nothing is left of it. Not
-to be started by hand: it removes the workspace in the end.
+"""`python -m providers.sandbox.supervisor <workspace>`: runs one command, and kills all its processes at its end. Not
+to be started by hand, because it removes the workspace.
 
-The first line of its input is the order; when its input ends, the command must end, whatever has become of the worker
-at the other end. It makes itself nobody's child: what kills a worker's children must not kill it before its work is
-done, and a worker that was replaced would not bury it."""
+The first line of its input is the order. When its input ends, the worker has died or wants the command to end, and the
+supervisor kills it. The supervisor is no child of the worker: it must survive if the worker's children are killed, and
+a worker that was replaced by exec would not wait for it."""
 
 import errno
 import json
@@ -18,17 +18,17 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from providers.sandbox.family import adopt_orphans, descendants, kill_descendants, renounce_privileges
+from providers.sandbox.descendants import adopt_orphans, drop_privileges, kill_descendants, list_descendants
 
-PATIENCE = 1.5  # seconds until those who cannot be killed are reported
-_LOOK = 0.25  # seconds between two looks at the number of processes
-_AGAIN = 1.0  # seconds between two rounds against those who cannot be killed
+KILL_SECONDS = 1.5  # until processes that cannot be killed are reported
+_COUNT_EVERY = 0.25  # seconds between two counts of the processes
+_KILL_EVERY = 1.0  # seconds between two attempts to kill survivors
 _SHORTAGE = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 _INPUT, _REPORT = 0, 1
 
 
-class Keeper:
+class Supervisor:
     def __init__(self, workspace: str, order: dict[str, Any]) -> None:
         self._workspace = workspace
         self._order = order
@@ -37,14 +37,14 @@ class Keeper:
         self._exit_code: int | None = None
         self._killed = 0
         self._ended_at = 0.0
-        self._ending = ""  # why we end it, when it does not end by itself
+        self._ending = ""  # the reason why the supervisor ended the command
 
     def run(self) -> None:
         adopts = adopt_orphans()
-        self._bell, bell = os.pipe()
-        os.set_blocking(bell, False)
-        signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
-        # Handled, not ignored: what is ignored here would be ignored by the command as well.
+        self._wakeup, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        # Handled, not ignored: the command would inherit that they are ignored.
         for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -56,11 +56,11 @@ class Keeper:
             _report({"refused": str(refused), "missing": reason == errno.ENOENT, "shortage": reason in _SHORTAGE})
             return
         self._watch(begun + self._limits["seconds"])
-        self._killed = 0  # what others have killed before does not count
+        self._killed = 0  # processes that others have killed before do not count
         if not adopts:
             with suppress(OSError):
                 os.killpg(self._pid, signal.SIGKILL)
-        survivors = kill_descendants(self._reap, PATIENCE)
+        survivors = kill_descendants(self._reap, KILL_SECONDS)
         _report(
             {
                 "exit_code": -signal.SIGKILL if self._exit_code is None else self._exit_code,
@@ -71,8 +71,8 @@ class Keeper:
             }
         )
         while survivors:
-            time.sleep(_AGAIN)
-            survivors = kill_descendants(self._reap, PATIENCE)
+            time.sleep(_KILL_EVERY)
+            survivors = kill_descendants(self._reap, KILL_SECONDS)
 
     def _start(self) -> None:
         output: int = self._order["output"]
@@ -88,10 +88,10 @@ class Keeper:
         )
         os.close(output)
         self._pid = command.pid
-        command.returncode = 0  # we bury it ourselves
+        command.returncode = 0  # `_reap` collects it, not Popen
 
     def _confine(self) -> None:
-        renounce_privileges()
+        drop_privileges()
         for kind, limit in (
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_AS, self._limits["memory"]),
@@ -103,44 +103,45 @@ class Keeper:
             resource.setrlimit(kind, (most, most))
 
     def _watch(self, deadline: float) -> None:
-        """Until the command has ended, or must. Its processes are counted, as RLIMIT_NPROC counts all of the user's."""
-        next_look = 0.0
+        """Returns when the command has ended or must end. Its processes are counted here, because RLIMIT_NPROC counts
+        all processes of the user."""
+        next_count = 0.0
         while self._reap() and self._exit_code is None:
             now = time.monotonic()
             if now >= deadline:
                 self._ending = "timeout"
                 return
-            if now >= next_look:
-                next_look = now + _LOOK
-                if len(descendants()) > self._limits["processes"]:
+            if now >= next_count:
+                next_count = now + _COUNT_EVERY
+                if len(list_descendants()) > self._limits["processes"]:
                     self._ending = "processes"
                     return
-            ready, _, _ = select.select([_INPUT, self._bell], [], [], max(min(deadline, next_look) - now, 0))
-            if self._bell in ready:
-                os.read(self._bell, 4096)
+            ready, _, _ = select.select([_INPUT, self._wakeup], [], [], max(min(deadline, next_count) - now, 0))
+            if self._wakeup in ready:
+                os.read(self._wakeup, 4096)
             if _INPUT in ready:
-                self._ending = "told"
+                self._ending = "requested"
                 return
 
     def _reap(self) -> bool:
-        """Buries the dead. False: we have no children left."""
+        """Collects ended children. Returns False if there are no children left."""
         with suppress(ChildProcessError):
-            while (dead := os.waitpid(-1, os.WNOHANG))[0]:
-                exit_code = os.waitstatus_to_exitcode(dead[1])
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                exit_code = os.waitstatus_to_exitcode(ended[1])
                 self._killed += exit_code == -signal.SIGKILL
-                if dead[0] == self._pid:
+                if ended[0] == self._pid:
                     self._exit_code = exit_code
                     self._ended_at = time.monotonic()
             return True
         return False
 
 
-def _report(news: dict[str, Any]) -> None:
-    with suppress(BrokenPipeError):  # nobody is left to hear it
-        os.write(_REPORT, json.dumps(news).encode() + b"\n")
+def _report(result: dict[str, Any]) -> None:
+    with suppress(BrokenPipeError):  # the worker has ended
+        os.write(_REPORT, json.dumps(result).encode() + b"\n")
 
 
-def _remove(workspace: str) -> None:
+def _remove_workspace(workspace: str) -> None:
     for folder, names, _ in os.walk(workspace):
         for name in names:
             path = os.path.join(folder, name)  # noqa: PTH118
@@ -156,10 +157,10 @@ def main() -> None:
     if os.fork():
         os._exit(0)
     try:
-        if order.endswith(b"\n"):  # else the worker died over it
-            Keeper(workspace, json.loads(order)).run()
+        if order.endswith(b"\n"):  # else the worker died while it wrote the order
+            Supervisor(workspace, json.loads(order)).run()
     finally:
-        _remove(workspace)
+        _remove_workspace(workspace)
 
 
 if __name__ == "__main__":

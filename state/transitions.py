@@ -1,4 +1,5 @@
-"""The one list of legal moves. The database's guard is made from it; README's diagram is checked against it."""
+"""The statuses of a task and the one list of legal moves between them. The database's guard and the sets of statuses in
+SQL are made from this file; README's diagram is checked against it."""
 
 from typing import Literal, get_args
 
@@ -6,8 +7,6 @@ Status = Literal["scheduled", "queued", "waiting", "running", "paused", "complet
 Lane = Literal["primary", "retry"]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
-
-BIRTHS: frozenset[Status] = frozenset({"scheduled", "queued", "waiting"})
 
 MOVES: dict[Status, frozenset[Status]] = {
     "scheduled": frozenset({"queued", "paused", "canceled", "dead"}),
@@ -20,8 +19,13 @@ MOVES: dict[Status, frozenset[Status]] = {
     "canceled": frozenset(),
 }
 
-FINISHED: frozenset[Status] = frozenset({"completed", "canceled", "dead"})
+STARTABLE: frozenset[Status] = frozenset({"scheduled", "queued", "waiting"})
+"""The task waits for its start. A new task begins in one of these; a task in one of these can expire."""
 
+TERMINAL: frozenset[Status] = frozenset(status for status in STATUSES if not MOVES[status])
+"""Nothing leaves these."""
 
-def is_legal(before: Status, after: Status) -> bool:
-    return after in MOVES[before]
+FINISHED: frozenset[Status] = TERMINAL | {"dead"}
+"""The task has ended. A dead one can be revived by a person."""
+
+LIVE: frozenset[Status] = frozenset(STATUSES) - FINISHED

@@ -1,4 +1,4 @@
-"""Named SQL: `state/sql/<name>.sql` holds one statement, and its name is what a log line says."""
+"""Named SQL: `state/sql/<name>.sql` holds one statement. Its name appears in the logs."""
 
 import re
 from collections.abc import Iterable
@@ -7,19 +7,17 @@ from itertools import count
 from pathlib import Path
 from typing import LiteralString
 
+from state.database.fragments import read_code
+
 _FOLDER = Path(__file__).parents[1] / "sql"
-_FRAGMENT = re.compile(r"/\*(\w+)\*/")  # what several statements share: state/sql/fragments/<name>.sql
+
+UNPREPARED = frozenset({"tasks"})
+"""Statements whose best plan depends on the values of their filters: Postgres plans them anew for each call."""
 
 
 @cache
 def statement(name: str) -> LiteralString:
-    return _FRAGMENT.sub(lambda found: _read(f"fragments/{found[1]}"), _read(name))
-
-
-def _read(name: str) -> LiteralString:
-    # Without what only people read: psycopg parses a statement of more than 4 kB anew at each call.
-    lines = (line.strip() for line in (_FOLDER / f"{name}.sql").read_text().splitlines())
-    return "\n".join(line for line in lines if line and not line.startswith("--"))
+    return read_code(_FOLDER / f"{name}.sql")
 
 
 @cache
@@ -28,8 +26,8 @@ def parameters_of(name: str) -> tuple[str, ...]:
 
 
 def numbered(name: str, given: Iterable[bool]) -> bytes:
-    """The statement with $1, $2, … as Postgres itself knows parameters, and NULL for those that are not given: what
-    depends on them alone then costs nothing when it is executed."""
+    """Returns the statement with $1, $2, … for its parameters, and NULL for those that are not given: Postgres then
+    drops the conditions that depend on those when it plans the statement."""
     text: str = statement(name)
     numbers = count(1)
     for each, is_given in zip(parameters_of(name), given, strict=True):

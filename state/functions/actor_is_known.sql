@@ -1,5 +1,5 @@
--- Whether a live worker can run this actor's tasks of this queue. One of release 15 does not say what it knows, and may. A
--- silent worker is marked as stopped by the maintainer, so those that are not are taken for alive.
+-- Whether a live worker can run this actor's tasks of this queue. A worker of release 15 does not say which actors it
+-- knows, and counts. The maintainer marks silent workers as stopped, so the others count as live.
 CREATE OR REPLACE FUNCTION callboard.actor_is_known(its_actor text, its_queue text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM callboard.workers w

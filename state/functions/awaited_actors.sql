@@ -1,5 +1,5 @@
--- The actors that tasks wait for at gates `actor:<name>`, found by a loose index scan, and whether a worker that has not
--- stopped could run the first of them.
+-- Returns the actors that tasks wait for at gates `actor:<name>`, found by a loose index scan, and whether a worker
+-- that has not stopped could run the first of these tasks.
 CREATE OR REPLACE FUNCTION callboard.awaited_actors() RETURNS TABLE (actor text, known boolean) LANGUAGE plpgsql STABLE
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
 AS $$

@@ -1,8 +1,8 @@
--- For the pulse: is there something to claim in these queues, and how long is the retry lane, as far as it matters?
+-- For the pulse: whether there are tasks to claim in these queues, and the length of the retry lane up to a limit.
 CREATE OR REPLACE FUNCTION callboard.backlog(
     queue_names text[], retry_limit integer, OUT has_work boolean, OUT retry_depth integer
 ) LANGUAGE plpgsql STABLE
--- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
+-- Rows are found by their keys, whatever the statistics say: they are old when a burst has just arrived.
 SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
 AS $$

@@ -1,4 +1,5 @@
--- For workers of release 15: they have threads only, wake gates together with their claim, and do not say what they know.
+-- For workers of release 15: they have threads only, wake gates together with their claim, and do not say which actors
+-- they know.
 CREATE OR REPLACE FUNCTION callboard.claim(
     worker text, claim_no bigint, queue_names text[], free_threads integer, ahead integer, short_actors text[],
     retry_share double precision, lease interval, freed_gates text[]
@@ -12,6 +13,9 @@ BEGIN
     IF cardinality(freed_gates) > 0 THEN
         PERFORM callboard.wake(freed_gates);
     END IF;
-    RETURN QUERY SELECT * FROM callboard.claim_tasks(
-        worker, claim_no, queue_names, '{}', free_threads, 0, ahead, short_actors, NULL, retry_share, lease);
+    RETURN QUERY
+    SELECT c.id, c.epoch, c.actor, c.queue, c.lane, c.attempt, c.attempts_before, c.max_attempts, c.payload,
+           c.checkpoint, c.tokens, c.cost, c.tenant, c.to_wake, c.contended
+    FROM callboard.claim_tasks(
+        worker, claim_no, queue_names, '{}', free_threads, 0, ahead, short_actors, NULL, retry_share, lease) AS c;
 END $$;

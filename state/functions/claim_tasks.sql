@@ -1,22 +1,22 @@
--- Gives a worker the tasks that it can start now, best first, and at once: the commit of this call carries the epoch.
+-- Gives a worker the tasks that it can start now, best first. The commit of this call carries the epoch.
 --
--- Two kinds of places: threads for the tasks of thread_queues, coroutines for those of coroutine_queues. Each kind looks only
--- at its own queues, so however many tasks of the other kind are queued, they are not read. Up to `ahead` more tasks of the
--- actors in short_actors (a few milliseconds each) come from thread_queues, as long as no other task stands before them.
--- known_actors: what this worker can run; NULL: everything.
+-- Threads run tasks of thread_queues, coroutines run tasks of coroutine_queues. Each kind reads only its own queues,
+-- so tasks of the other kind cost nothing, however many are queued. Up to `ahead` more tasks of the actors in
+-- short_actors (a few milliseconds each) come from thread_queues, as long as no other task comes before them.
+-- known_actors: the actors that this worker can run; NULL: all.
 --
--- First the heads of every queue and lane are merged without locks to see how many each may give; then exactly so many are
--- locked (all the heads would hide them from the other workers) and led through their gates. Rounds, because a task may stop
--- at a gate, or may be for another worker.
+-- First the heads of every queue and lane are merged without locks, to see how many each may give. Then exactly that
+-- many are locked (locking all heads would hide them from other workers) and led through their gates. There are
+-- several rounds, because a task may stop at a gate, or may be for another worker.
 CREATE OR REPLACE FUNCTION callboard.claim_tasks(
     worker text, claim_no bigint, thread_queues text[], coroutine_queues text[], threads integer, coroutines integer,
     ahead integer, short_actors text[], known_actors text[], retry_share double precision, lease interval
 ) RETURNS TABLE (
     id text, epoch integer, actor text, queue text, lane text, attempt integer, attempts_before integer,
     max_attempts integer, payload jsonb,
-    checkpoint jsonb, tokens bigint, cost numeric, tenant text, to_wake text[], contended boolean
+    checkpoint jsonb, tokens bigint, cost numeric, tenant text, gates text[], to_wake text[], contended boolean
 ) LANGUAGE plpgsql
--- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
+-- Rows are found by their keys, whatever the statistics say: they are old when a burst has just arrived.
 SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -35,14 +35,15 @@ DECLARE
     gated boolean;
     any_gated boolean := false;
     strange boolean;
-    strangers text[] := '{}';  -- actors whose tasks are not for us
+    strangers text[] := '{}';  -- actors that this worker does not know
     passing record;
     taken text[] := '{}';
-    locked text[] := '{}';     -- those of them that are locked, and have passed their gates
+    locked text[] := '{}';     -- the taken tasks that are locked and have passed their gates
     closed text[] := '{}';
     waking text[] := '{}';
-    busy boolean := false;     -- worth another try in a moment
-    -- As a variable, for rows that are looked up by id: no index of all queued tasks then looks like a way to find them.
+    busy boolean := false;     -- another try in a moment may find more
+    -- A variable, for rows that are looked up by id: with a constant the planner might scan an index of all queued
+    -- tasks.
     in_queue constant text := 'queued';
 BEGIN
     FOR kind IN 1..2 LOOP
@@ -71,7 +72,7 @@ BEGIN
                 SELECT FROM callboard.gates g
                 WHERE g.key = 'queue:' || q.queue AND (g.paused OR g.closed_until > callboard.now()));
             EXIT WHEN heads IS NULL;
-            -- Mostly everything that is queued can start, and has no gates: then there is nothing to choose.
+            -- Usually all queued tasks can start and have no gates: then there is nothing to choose.
             IF cardinality(heads) <= free_left AND NOT gated AND strange IS NOT TRUE THEN
                 taken := taken || heads;
                 EXIT;
@@ -107,7 +108,7 @@ BEGIN
                            count(*) FILTER (WHERE h.lane = 'retry')::integer AS retry_depth
                     FROM heads h
                 ), turns AS (
-                    -- A lane with nothing to give leaves its share to the other.
+                    -- An empty lane leaves its share to the other.
                     SELECT least(d.retry_depth, greatest(retry_turns, wanted - d.primary_depth)) AS retry FROM depths d
                 ), merged AS (
                     SELECT h.*, row_number() OVER (PARTITION BY h.lane ORDER BY h.priority, h.age, h.queue, h.rank, h.id) AS turn
@@ -154,7 +155,7 @@ BEGIN
             IF NOT gated THEN
                 taken := taken || batch;
                 locked := locked || batch;
-                EXIT WHEN NOT any_gated AND strangers = '{}';  -- as many as there were
+                EXIT WHEN NOT any_gated AND strangers = '{}';  -- no further round would find more
             ELSE
                 any_gated := true;
                 SELECT * INTO passing FROM callboard.pass_gates(batch, wanted);
@@ -171,39 +172,38 @@ BEGIN
         END LOOP;
     END LOOP;
     IF cardinality(taken) = 0 THEN
-        IF busy OR cardinality(waking) > 0 THEN  -- nothing to start, but something to say
+        IF busy OR cardinality(waking) > 0 THEN  -- nothing to start, but the caller has to wake gates or try again
             RETURN QUERY SELECT NULL, NULL::integer, NULL, NULL, NULL, NULL::integer, NULL::integer, NULL::integer, NULL::jsonb,
-                                NULL::jsonb, NULL::bigint, NULL::numeric, NULL, waking, busy;
+                                NULL::jsonb, NULL::bigint, NULL::numeric, NULL, NULL::text[], waking, busy;
         END IF;
         RETURN;
     END IF;
     RETURN QUERY
-    WITH started AS (
+    WITH moved AS (
         UPDATE callboard.tasks t
-        SET status = 'running', epoch = t.epoch + 1, attempt = t.attempt + 1, last_event = t.last_event + 1,
-            worker_id = worker, started_at = callboard.now(), updated_at = callboard.now(), cancel_requested = NULL,
-            woken_for = NULL, woken_at = NULL, bounces = 0, progress = NULL, reports = 0
+        SET status = 'running', epoch = t.epoch + 1, attempt = t.attempt + 1, worker_id = worker,
+            started_at = callboard.now(), cancel_requested = NULL, progress = NULL, reports = 0,
+            /*leave_line*/, /*count_move*/
         FROM (
             SELECT k.id FROM callboard.tasks k
             WHERE k.id = ANY (taken) AND k.status = in_queue
-              AND (k.gates = '{}' OR k.id = ANY (locked))  -- it may have been revived with another payload since it was seen
+              -- A task that was read without a lock may have got gates since: it may have been revived with another
+              -- payload.
+              AND (k.gates = '{}' OR k.id = ANY (locked))
             FOR NO KEY UPDATE SKIP LOCKED
         ) AS k
         WHERE t.id = k.id
         RETURNING t.id, t.epoch, t.actor, t.queue, t.lane, t.attempt, t.attempts_before, t.max_attempts, t.payload,
-                  t.checkpoint, t.tokens, t.cost, t.tenant, t.last_event, t.started_at, t.priority, t.rank
+                  t.checkpoint, t.tokens, t.cost, t.tenant, t.gates, t.last_event, t.started_at, t.priority, t.rank
     ), leased AS (
         INSERT INTO callboard.leases (task_id, epoch, worker_id, claim_number, started_at, renewed_at, expires_at)
-        SELECT s.id, s.epoch, worker, claim_no, s.started_at, s.started_at, s.started_at + lease FROM started s
+        SELECT m.id, m.epoch, worker, claim_no, m.started_at, m.started_at, m.started_at + lease FROM moved m
     ), logged AS (
-        INSERT INTO callboard.events (task_id, n, kind, data, at)
-        SELECT s.id, s.last_event, 'status',
-               jsonb_build_object('from', 'queued', 'to', 'running', 'attempt', s.attempt, 'worker_id', worker),
-               s.started_at
-        FROM started s
+        /*log_move*/ jsonb_build_object('from', 'queued', 'to', 'running', 'attempt', m.attempt, 'worker_id', worker)
+        FROM moved m
     )
-    SELECT s.id, s.epoch, s.actor, s.queue, s.lane::text, s.attempt, s.attempts_before, s.max_attempts::integer, s.payload,
-           s.checkpoint, s.tokens, s.cost, s.tenant, waking, busy
-    FROM started s
-    ORDER BY s.priority, s.rank, s.id;
+    SELECT m.id, m.epoch, m.actor, m.queue, m.lane::text, m.attempt, m.attempts_before, m.max_attempts::integer, m.payload,
+           m.checkpoint, m.tokens, m.cost, m.tenant, m.gates, waking, busy
+    FROM moved m
+    ORDER BY m.priority, m.rank, m.id;
 END $$;

@@ -1,4 +1,4 @@
--- Whether a dead letter is among those that were asked for: {actor, error_type, tenant, died_by}, all optional.
+-- Whether a dead letter fits a filter: {actor, error_type, tenant, died_by}, all optional.
 CREATE OR REPLACE FUNCTION callboard.dead_letter_fits(t callboard.tasks, wanted jsonb) RETURNS boolean LANGUAGE sql STABLE
 AS $$
     SELECT t.hidden_at IS NULL

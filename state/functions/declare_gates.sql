@@ -1,5 +1,6 @@
--- What a gate becomes when the code says this of it: limit, rate and breaker follow the code, each unless an operator has set
--- something else than was declared before. Code that names no rate or breaker says nothing of it: another actor may.
+-- Returns what a gate becomes when the code declares `said`. Limit, rate and breaker each follow the code, unless an
+-- operator has set another value than was declared before. Code that declares no rate or no breaker does not remove
+-- it: another actor may have declared it.
 CREATE OR REPLACE FUNCTION callboard.follow_code(g callboard.gates, said callboard.gates) RETURNS callboard.gates
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -16,7 +17,7 @@ BEGIN
         g.declared_rate_seconds := said.rate_seconds;
     END IF;
     IF said.breaker_threshold IS NOT NULL THEN
-        -- Without a threshold there is no breaker, whatever its other fields say.
+        -- Without a threshold there is no breaker, whatever the other columns are.
         IF g.breaker_threshold IS NULL AND g.declared_breaker_threshold IS NULL
            OR (g.breaker_threshold, g.breaker_volume, g.breaker_window, g.breaker_seconds) IS NOT DISTINCT FROM
               (g.declared_breaker_threshold, g.declared_breaker_volume, g.declared_breaker_window, g.declared_breaker_seconds)
@@ -34,7 +35,8 @@ BEGIN
     RETURN g;
 END $$;
 
--- What the code says of its gates. Waits for nobody: answers the gates that somebody held at this moment, to be tried again.
+-- Writes what the code declares of its gates. Waits for no lock: returns the gates that another session has locked,
+-- which the caller tries again.
 CREATE OR REPLACE FUNCTION callboard.declare_gates(declared jsonb) RETURNS TABLE (key text) LANGUAGE plpgsql
 AS $$
 #variable_conflict use_column
@@ -53,7 +55,7 @@ BEGIN
                 RETURN NEXT;
                 CONTINUE;
             END IF;
-            -- All who insert a gate hold its key: it is either not there, or committed.
+            -- Every session that inserts a gate holds its key: the row is either missing or committed.
             INSERT INTO callboard.gates (key) VALUES (said.key) ON CONFLICT (key) DO NOTHING;
             SELECT * INTO there FROM callboard.gates g WHERE g.key = said.key;
         END IF;

@@ -1,4 +1,4 @@
--- Dead letters that nobody wants any more.
+-- Cancels dead letters that nobody wants any more.
 CREATE OR REPLACE FUNCTION callboard.dismiss(ids text[]) RETURNS TABLE (
     id text, epoch integer, actor text, queue text, before text, status text, gates text[]
 ) LANGUAGE plpgsql
@@ -14,14 +14,12 @@ BEGIN
         FOR NO KEY UPDATE
     ), moved AS (
         UPDATE callboard.tasks t
-        SET status = 'canceled', finished_at = callboard.now(), last_event = t.last_event + 1, updated_at = callboard.now()
+        SET status = 'canceled', finished_at = callboard.now(), /*count_move*/
         FROM mine m
         WHERE t.id = m.id
-        RETURNING t.id, t.epoch, t.actor, t.queue, t.gates, t.last_event
+        RETURNING /*moved_task*/, 'dead' AS before
     ), logged AS (
-        INSERT INTO callboard.events (task_id, n, kind, data, at)
-        SELECT m.id, m.last_event, 'status', '{"from": "dead", "to": "canceled", "reason": "dismissed"}', callboard.now()
-        FROM moved m
+        /*log_move*/ '{"from": "dead", "to": "canceled", "reason": "dismissed"}' FROM moved m
     )
-    SELECT m.id, m.epoch, m.actor, m.queue, 'dead', 'canceled', m.gates FROM moved m;
+    SELECT /*move_result*/ FROM moved m;
 END $$;

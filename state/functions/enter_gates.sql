@@ -1,5 +1,5 @@
--- What tasks that are about to start occupy at their gates, under the locks of those: a slot of their next epoch at each
--- of them, a numbered start where there is a rate, the probe of a half-open breaker.
+-- Writes what tasks that are about to start occupy at their gates: a slot of their next epoch at each gate, a numbered
+-- start at gates with a rate, the probe of a half-open breaker. Called under the locks of the gates.
 CREATE OR REPLACE FUNCTION callboard.enter_gates(starting text[]) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET plan_cache_mode = force_generic_plan

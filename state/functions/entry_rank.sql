@@ -1,13 +1,14 @@
--- The place of a task among those of the same queue, lane and priority, taken when it enters the queue: fair queueing
--- among tenants. Each tenant's tasks go into rounds, one into each. A tenant with nothing queued joins the round after the
--- current one, before those that stand in it as followers (odd numbers). Not the current round: tenants that come back as
--- soon as their task has started would take every turn of it, and those with a backlog would never have theirs.
--- Read without locks: two that enter at the same moment may share a round, which harms nobody. The rounds start at the
--- clock, so what is put back comes first.
+-- Returns the rank of a task among those of the same queue, lane and priority when it enters the queue: fair queueing
+-- among tenants. Each tenant's tasks go into rounds, one into each. A tenant with nothing queued joins the round after
+-- the current one, before the followers (odd numbers) of that round. It does not join the current round: tenants that
+-- submit again as soon as their task has started would take every turn of it, and a tenant with a backlog would never
+-- get one.
+-- Reads without locks: two tasks that enter at the same moment may share a round, which does no harm. Rounds start at
+-- the clock, so that tasks that are put back come first.
 CREATE OR REPLACE FUNCTION callboard.entry_rank(its_queue text, its_lane text, its_priority smallint, its_tenant text)
 RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    -- Not in the query itself: there it would have its price, and a plan for each call would look cheaper than one for all.
+    -- Not in the query itself: its cost there would make a new plan for each call look cheaper than a generic one.
     its_key bigint := callboard.fair_key(its_queue, its_lane, its_priority, its_tenant);
     last bigint;
 BEGIN
@@ -20,10 +21,11 @@ BEGIN
     RETURN (callboard.current_round(its_queue, its_lane, its_priority) + 1) * 2;
 END $$;
 
--- Pinned to the order of an index, which takes longer than the look itself: so only those ask who come first.
+-- A function of its own, called only for a tenant with nothing queued: the SET that forces the order of the index takes
+-- longer than the query.
 CREATE OR REPLACE FUNCTION callboard.current_round(its_queue text, its_lane text, its_priority smallint)
 RETURNS bigint LANGUAGE plpgsql STABLE
-SET enable_sort = off  -- whatever the statistics say
+SET enable_sort = off  -- the index gives the order, whatever the statistics say
 AS $$
 DECLARE
     head bigint;

@@ -1,13 +1,14 @@
--- The last line of defense: no statement, ours or an operator's, can make a move that is not on the list.
+-- The last defense: no statement, ours or an operator's, can make a move that is not on the list.
 CREATE OR REPLACE FUNCTION callboard.guard_births() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NEW.status = ANY (ARRAY[/*births*/]) THEN
+    IF NEW.status = ANY (ARRAY[/*startable*/]) THEN
         RETURN NEW;
     END IF;
     RAISE EXCEPTION 'task % cannot begin as %', NEW.id, NEW.status USING ERRCODE = 'CB001';
 END $$;
 
--- Without WHEN: Postgres reads the text of such a condition anew for each statement, longer than the function takes.
+-- Without WHEN: Postgres parses the text of such a condition again for each statement, which takes longer than the
+-- function.
 CREATE OR REPLACE TRIGGER guard_births BEFORE INSERT ON callboard.tasks
     FOR EACH ROW EXECUTE FUNCTION callboard.guard_births();
 
@@ -21,15 +22,15 @@ BEGIN
     RAISE EXCEPTION 'illegal transition of task %: % -> %', NEW.id, OLD.status, NEW.status USING ERRCODE = 'CB001';
 END $$;
 
--- Here most statements touch many rows, or do not change the status at all.
+-- With WHEN: most updates touch many rows, or do not change the status at all.
 CREATE OR REPLACE TRIGGER guard_moves AFTER UPDATE OF status ON callboard.tasks
     FOR EACH ROW WHEN (OLD.status <> NEW.status AND NOT callboard.may_move(OLD.status, NEW.status))
     EXECUTE FUNCTION callboard.refuse_move();
 
 DROP FUNCTION IF EXISTS callboard.may_begin;
 
--- A task that starts, or leaves the line for good, needs its reservations no more; its gates are woken by whoever moved it,
--- or by the next sweep.
+-- Deletes the reservations of a task that starts or leaves the line for good. Its gates are woken by the process that
+-- has moved it, or by the next sweep.
 CREATE OR REPLACE FUNCTION callboard.drop_reservations() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.status IN ('queued', 'waiting') AND NEW.status NOT IN ('queued', 'waiting') THEN
@@ -38,7 +39,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Under the name that it had when slots were kept: to drop a trigger, one would have to wait for every reader.
+-- The trigger keeps the name that it has in release 15: dropping a trigger would have to wait for every reader.
 CREATE OR REPLACE TRIGGER drop_kept_slots AFTER UPDATE OF status ON callboard.tasks
     FOR EACH ROW WHEN (OLD.bounces > 0) EXECUTE FUNCTION callboard.drop_reservations();
 DROP FUNCTION IF EXISTS callboard.drop_kept_slots;

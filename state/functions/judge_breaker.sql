@@ -1,6 +1,6 @@
--- Moves a breaker according to the results since its last change. Under the gate's lock. A service without failures
--- costs one look at an index; one with failures is judged by its most recent results.
--- Only the probe's own result decides a half-open breaker; a probe that ended without saying anything about the
+-- Moves a breaker according to the results since its last change. Called under the gate's lock. A service without
+-- failures costs one look into an index; a service with failures is judged by its most recent results.
+-- Only the probe's own result decides a half-open breaker. A probe that ended without saying anything about the
 -- service (canceled, lost, released, refused for its input) makes way for another one.
 CREATE OR REPLACE FUNCTION callboard.judge_breaker(g callboard.gates) RETURNS callboard.gates LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan

@@ -1,6 +1,6 @@
--- Where a line has formed at one of these gates, a new task joins it at once. NULL: it may try.
+-- Returns the first of these gates that has a line, which a new task joins at once; NULL if none has one.
 CREATE OR REPLACE FUNCTION callboard.line_at(its_gates text[]) RETURNS text LANGUAGE plpgsql STABLE STRICT
-SET enable_seqscan = off  -- whatever the statistics say
+SET enable_seqscan = off  -- finds rows by the index, whatever the statistics say
 AS $$
 BEGIN
     RETURN (SELECT t.waiting_gate FROM callboard.tasks t

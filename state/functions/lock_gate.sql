@@ -1,6 +1,6 @@
--- A gate that begins to count waits until the claims that did not count there have committed, and those that come later
--- see that it counts: so no claim slips past a limit. All who insert a gate hold its key, so that a claim, which tries to
--- get the key first, never waits for another's uncommitted insert. Only those wait here who change gates.
+-- A gate that begins to count waits until the claims that did not count there have committed; later claims see that it
+-- counts. So no claim slips past a limit. Every session that inserts a gate holds its key, so a claim, which tries to
+-- get the key first, never waits for an insert that is not committed. Only sessions that change gates wait here.
 CREATE OR REPLACE FUNCTION callboard.lock_gate() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN

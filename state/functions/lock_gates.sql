@@ -1,6 +1,6 @@
--- Locks gates for a claim, without waiting for anybody: answers those that could not be had. Of a gate that counts, its row;
--- of a target, its key; of any other gate its key, shared, so that it cannot begin to count before the claim commits.
--- A gate without a row for which the tasks name a limit gets it here: a missing row never means open.
+-- Locks gates for a claim without waiting: returns the gates that could not be locked. Locks the row of a gate that
+-- counts, the key of a target, and the key of any other gate shared, so that it cannot begin to count before the claim
+-- commits. A gate without a row for which a task declares a limit gets its row here: a missing row never means open.
 CREATE OR REPLACE FUNCTION callboard.lock_gates(keys text[], limits integer[]) RETURNS text[] LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET plan_cache_mode = force_generic_plan
@@ -14,7 +14,7 @@ BEGIN
         SELECT m.key, m.declared FROM unnest(keys, limits) AS m (key, declared)
         WHERE m.declared IS NOT NULL AND NOT EXISTS (SELECT FROM callboard.gates g WHERE g.key = m.key)
     LOOP
-        -- All who insert a gate hold its key: an insert of it that is not committed yet is not waited for.
+        -- Every session that inserts a gate holds its key: an insert that is not committed yet is not waited for.
         IF pg_try_advisory_xact_lock(callboard.gate_lock(missing.key)) THEN
             INSERT INTO callboard.gates (key, declared_concurrent, max_concurrent)
             VALUES (missing.key, missing.declared, missing.declared)
@@ -36,7 +36,7 @@ BEGIN
         FROM unnest(keys) AS key
         OFFSET 0
     ) AS k;
-    -- A new statement, which sees what was committed before the keys were ours: a gate may have begun to count.
+    -- A new statement, which sees everything that was committed before the keys were locked: a gate may count by now.
     SELECT busy || coalesce(array_agg(g.key), '{}') INTO busy FROM callboard.gates g
     WHERE g.key = ANY (keys) AND callboard.gate_counts(g) AND g.key <> ALL (counting);
     RETURN busy;

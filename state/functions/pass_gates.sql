@@ -1,6 +1,6 @@
--- Which of these locked tasks, in their order, may start now; those take their slots, which the tasks of the next batch of
--- this claim find counted. A task that meets a closed gate is parked there; one whose gate another process holds at this
--- moment is left alone. Nothing is waited for.
+-- Decides which of these locked tasks, in their order, may start now. Those take their slots, which the next batch of
+-- this claim finds counted. A task that meets a closed gate is moved to its line; a task with a gate that another
+-- session has locked is left alone. Waits for no lock.
 CREATE OR REPLACE FUNCTION callboard.pass_gates(
     candidates text[], wanted integer,
     OUT taken text[], OUT closed text[], OUT to_wake text[], OUT contended boolean
@@ -11,11 +11,11 @@ AS $$
 DECLARE
     keys text[];
     limits integer[];
-    -- For each of the keys: how many may still start, by its limit and by everything else, and what to say at none.
+    -- For each of the keys, see room_at: how many may still start, and the reason if none may.
     rooms integer[];
     reasons text[];
     places integer[];
-    crowds text[];                  -- NULL: it has no limit
+    crowds text[];                  -- NULL: the gate has no limit
     reserved_for text[];
     task record;
     gate record;
@@ -85,7 +85,7 @@ BEGIN
                     reasons[place] := 'another task of this target is running';
                 END IF;
                 IF reserved_for[place] IS NOT DISTINCT FROM task.id THEN
-                    reserved_for[place] := NULL;  -- the place that was its own already
+                    reserved_for[place] := NULL;  -- the task takes the place that was reserved for it
                 ELSE
                     places[place] := places[place] - 1;
                 END IF;
@@ -96,10 +96,11 @@ BEGIN
             parked_reasons := parked_reasons || reason;
             parked_bounces := parked_bounces || (task.bounces + (task.woken_for IS NOT NULL)::integer);
             IF task.woken_for IS NOT NULL AND task.woken_for <> stopped_at THEN
-                to_wake := to_wake || task.woken_for;  -- it was another gate's turn: the next of that line may go
+                to_wake := to_wake || task.woken_for;  -- the task has not used its turn there: the next in that line may
             END IF;
-            -- A task with several gates would starve behind streams of others: places that it has passed are kept for it
-            -- when it has bounced several times and for some time, and only if it was others that stood in its way.
+            -- A task with several gates would starve behind streams of others. After several bounces, and after some
+            -- time, places at the gates that it has passed are kept for it, but only if a limit and nothing else has
+            -- stopped it.
             crowded := crowded AND task.bounces >= 3 AND task.available_at < callboard.now() - interval '2 seconds';
             FOREACH gate_key IN ARRAY task.gates LOOP
                 place := array_position(keys, gate_key);
@@ -124,18 +125,16 @@ BEGIN
         PERFORM callboard.enter_gates(taken);
     END IF;
     IF cardinality(parked_ids) > 0 THEN
-        WITH parked AS (
+        WITH moved AS (
             UPDATE callboard.tasks t
-            SET status = 'waiting', waiting_gate = p.gate, waiting_reason = p.reason, bounces = p.bounces,
-                woken_for = NULL, woken_at = NULL, last_event = t.last_event + 1, updated_at = callboard.now()
+            SET status = 'waiting', waiting_gate = p.gate, waiting_reason = p.reason, woken_for = NULL, woken_at = NULL,
+                bounces = p.bounces, /*count_move*/
             FROM unnest(parked_ids, parked_gates, parked_reasons, parked_bounces) AS p (id, gate, reason, bounces)
             WHERE t.id = p.id
             RETURNING t.id, t.last_event, t.waiting_gate, t.waiting_reason
         )
-        INSERT INTO callboard.events (task_id, n, kind, data, at)
-        SELECT k.id, k.last_event, 'status',
-               jsonb_build_object('from', 'queued', 'to', 'waiting', 'gate', k.waiting_gate, 'reason', k.waiting_reason),
-               callboard.now()
-        FROM parked k;
+        /*log_move*/ jsonb_build_object(
+            'from', 'queued', 'to', 'waiting', 'gate', m.waiting_gate, 'reason', m.waiting_reason)
+        FROM moved m;
     END IF;
 END $$;

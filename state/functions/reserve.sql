@@ -1,5 +1,5 @@
--- Keeps a place at a gate for a task for half a minute; false if one is kept for another task, or if somebody is about to
--- change that (nothing is waited for). Under the gate's lock.
+-- Keeps a place at a gate for a task for half a minute. Returns false if a place is kept for another task, or if
+-- another session has locked the reservation: waits for no lock. Called under the gate's lock.
 CREATE OR REPLACE FUNCTION callboard.reserve(gate_key text, for_task text) RETURNS boolean LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$

@@ -1,9 +1,9 @@
--- Dead letters, and retries that wait for their time, go back to the queue at once, in the retry lane. A dead letter gets
--- as many attempts, and as much time, as it had at first; epoch, attempts and history go on counting. An edited payload
--- makes it another piece of work: what was saved for the old one is kept in the history only.
--- A dead letter with a dedup key takes the key again. If another unfinished task holds it, the dead letter stays as it is
--- and is answered with its holder. With a filter (see dead_letter_fits), tasks that do not fit it any more, or that
--- somebody else has in hand, are left out.
+-- Puts dead letters, and retries that are scheduled, back into the queue at once, in the retry lane. A dead letter
+-- gets as many attempts, and as much time, as it had at first; epoch, attempts and history go on counting. With an
+-- edited payload it is another piece of work: the checkpoint of the old one is kept in the history only.
+-- A dead letter with a dedup key takes the key again. If another unfinished task holds the key, the dead letter stays
+-- dead and is returned with the holder. With a filter (see dead_letter_fits), tasks that do not fit it any more, or
+-- that another session has locked, are left out.
 CREATE OR REPLACE FUNCTION callboard.revive_tasks(ids text[], why text, edited jsonb, wanted jsonb) RETURNS TABLE (
     id text, epoch integer, actor text, queue text, before text, status text, gates text[], dedup_key text, holder text
 ) LANGUAGE plpgsql
@@ -18,7 +18,7 @@ DECLARE
 BEGIN
     FOR keyed IN
         SELECT t.id, t.epoch, t.actor, t.queue, t.gates, t.tenant, t.dedup_key,
-               -- Of several with one key the first gets it, and holds it although it is not queued yet.
+               -- Of several tasks with one key the first gets it, and holds it although it is not queued yet.
                row_number() OVER (PARTITION BY coalesce(t.tenant, ''), t.actor, t.dedup_key ORDER BY t.id) = 1 AS first
         FROM callboard.tasks t
         WHERE t.id = ANY (ids) AND t.status = 'dead' AND t.dedup_key IS NOT NULL AND t.hidden_at IS NULL
@@ -78,27 +78,22 @@ BEGIN
                               ELSE t.expires_at END,
             finished_at = NULL,
             progress = NULL,
-            woken_for = NULL,
-            woken_at = NULL,
-            bounces = 0,
+            /*leave_line*/,
             last_event = t.last_event + CASE WHEN edited IS NULL THEN 1 ELSE 2 END,
             updated_at = callboard.now()
         FROM ranked m
         WHERE t.id = m.id
-        RETURNING t.id, t.epoch, t.actor, t.queue, m.status AS before, t.status, m.gates, t.last_event, t.dedup_key,
+        RETURNING t.id, t.epoch, t.actor, t.queue, m.gates, t.status, t.last_event, m.status AS before, t.dedup_key,
                   m.payload AS old_payload, t.payload, m.checkpoint
     ), noted AS (
-        INSERT INTO callboard.events (task_id, n, kind, data, at)
-        SELECT m.id, m.last_event - 1, 'payload',
-               jsonb_build_object('before', m.old_payload, 'after', m.payload, 'checkpoint', m.checkpoint), callboard.now()
+        INSERT INTO callboard.events (task_id, n, kind, at, data)
+        SELECT m.id, m.last_event - 1, 'payload', callboard.now(),
+               jsonb_build_object('before', m.old_payload, 'after', m.payload, 'checkpoint', m.checkpoint)
         FROM moved m WHERE edited IS NOT NULL
     ), logged AS (
-        INSERT INTO callboard.events (task_id, n, kind, data, at)
-        SELECT m.id, m.last_event, 'status',
-               jsonb_build_object('from', m.before, 'to', 'queued', 'reason', why), callboard.now()
-        FROM moved m
+        /*log_move*/ jsonb_build_object('from', m.before, 'to', m.status, 'reason', why) FROM moved m
     )
-    SELECT m.id, m.epoch, m.actor, m.queue, m.before, m.status, m.gates, m.dedup_key, NULL FROM moved m;
+    SELECT /*move_result*/, m.dedup_key, NULL FROM moved m;
 END $$;
 
 -- For servers of release 15.

@@ -1,8 +1,10 @@
--- How many tasks may start at a gate now. To be called under the gate's lock, in a statement after the one that locked it:
--- otherwise slots are counted as they were before the wait. Judges the breaker on the way. Nothing here grows with the
--- number of starts or results in a window.
---   room, reason: what pause, closing, breaker and rate leave, and which of them it is; exact up to `wanted`.
---   places, crowd: what its limit leaves, and what to say when that is nothing. One place may be reserved for a task.
+-- Returns how many tasks may start at a gate now. Called under the gate's lock, in a statement after the one that
+-- locked it: otherwise slots are counted as they were before the wait. Judges the breaker first. The cost does not
+-- grow with the number of starts or results in a window.
+-- room, reason: how many may start by pause, closing, breaker and rate, and which of these is the reason; exact up to
+-- `wanted`.
+-- places, crowd: how many may start by the limit, and the reason if there are none. One place may be reserved for a
+-- task.
 CREATE OR REPLACE FUNCTION callboard.room_at(
     gate_key text, wanted integer,
     OUT room integer, OUT reason text, OUT places integer, OUT crowd text, OUT reserved_for text
@@ -43,7 +45,7 @@ BEGIN
         SELECT s.n INTO last_start FROM callboard.gate_starts s
         WHERE s.gate = gate_key AND s.n IS NOT NULL ORDER BY s.n DESC LIMIT 1;
         last_start := coalesce(last_start, 0);
-        -- The next start is free when the one that lies `allowed` starts before it is out of the window, and so on.
+        -- The next start is free when the start that is `allowed` starts before it has left the window, and so on.
         SELECT s.n INTO held FROM callboard.gate_starts s
         WHERE s.gate = gate_key AND s.n > last_start - allowed AND s.n <= last_start - allowed + least(wanted, allowed)
           AND s.at > since

@@ -1,12 +1,12 @@
--- How executions ended: one statement and one commit for all that a process has finished since the last one.
--- A row changes only for the worker that holds its epoch; what is not in the answer was not ours any more. The caller
--- sends the outcomes in the order of their ids, so that all lock tasks in the same order. The slots go with the leases.
--- Without `wait`, tasks that somebody else has locked are left as they are and answered as busy: one row that is locked
--- for a while must not hold up the others.
+-- Writes how executions ended: one statement and one commit for all that a process has finished since the last one. A
+-- task changes only for the worker that holds its epoch; a task that is not in the result had left the worker before.
+-- The caller sends the outcomes in the order of their ids, so that all sessions lock tasks in the same order. Without
+-- `wait`, a task that another session has locked is left as it is and returned as busy: one row that is locked for a
+-- while must not hold up the others.
 CREATE OR REPLACE FUNCTION callboard.settle(worker text, outcomes jsonb, wait boolean) RETURNS TABLE (
     id text, epoch integer, actor text, queue text, status text, gates text[], busy boolean
 ) LANGUAGE plpgsql
--- Whatever the statistics say (they are old when a burst has just arrived), rows are found by their keys.
+-- Rows are found by their keys, whatever the statistics say: they are old when a burst has just arrived.
 SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -27,7 +27,7 @@ BEGIN
                CASE
                    WHEN i.outcome = 'completed' THEN 'completed'
                    WHEN t.cancel_requested IN ('cancel', 'force') THEN 'canceled'
-                   -- A failure for good, or the last one, is not undone by a pause.
+                   -- A permanent failure, or the last one, is not undone by a pause.
                    WHEN t.cancel_requested = 'pause'
                         AND (i.outcome = 'released' OR i.retry_seconds IS NOT NULL AND u.used < t.max_attempts)
                         THEN 'paused'
@@ -46,7 +46,7 @@ BEGIN
               AND (settle.worker IS NULL OR t.worker_id = settle.worker)
             FOR NO KEY UPDATE SKIP LOCKED
         ) t, LATERAL (
-            -- A probe tries for all the others: its failure costs it no attempt, also not the last one.
+            -- A probe tries the service for all tasks: its failure costs it no attempt, not even the last one.
             SELECT t.attempt - (i.outcome = 'failed' AND t.gates <> '{}' AND EXISTS (
                 SELECT FROM callboard.gates g
                 WHERE g.key = ANY (t.gates) AND g.probe_task = t.id AND g.probe_epoch = i.epoch))::integer AS used
@@ -60,7 +60,7 @@ BEGIN
             lane = CASE WHEN m.outcome = 'failed' THEN 'retry' ELSE t.lane END,
             available_at = CASE WHEN m.next = 'scheduled'
                 THEN callboard.now() + make_interval(secs => m.retry_seconds) ELSE t.available_at END,
-            finished_at = CASE WHEN m.next IN ('completed', 'canceled', 'dead') THEN callboard.now() END,
+            finished_at = CASE WHEN m.next IN (/*finished*/) THEN callboard.now() END,
             progress = CASE
                 WHEN m.next = 'completed' THEN jsonb_build_object(
                     'percent', 100, 'message', 'Completed', 'updated_at', callboard.now(), 'elapsed_ms',
@@ -69,37 +69,25 @@ BEGIN
                 ELSE t.progress END,
             worker_id = NULL,
             cancel_requested = NULL,
-            last_event = t.last_event + 1,
-            updated_at = callboard.now()
+            /*count_move*/
         FROM mine m
         WHERE t.id = m.id
-        RETURNING t.id, t.epoch, t.actor, t.queue, t.status, t.attempt, t.last_event, t.available_at, t.updated_at,
-                  t.gates, m.attempt AS nth, m.outcome, m.error, m.worker_id, m.started_at
-    ), freed AS (
-        DELETE FROM callboard.leases l USING moved m WHERE l.task_id = m.id
-    ), judged AS (
-        -- Only what says something about the service counts for its breaker.
+        RETURNING /*moved_task*/, t.attempt, t.available_at, m.outcome, m.error, m.worker_id, m.started_at,
+                  m.attempt AS nth, CASE WHEN m.next IN ('canceled', 'paused') THEN m.next ELSE m.outcome END AS ended_as
+    ), /*end_execution*/, judged AS (
+        -- Only results that say something about the service count for its breaker.
         INSERT INTO callboard.gate_results (gate, task_id, epoch, failed, at)
-        SELECT g.key, m.id, m.epoch, m.outcome = 'failed', m.updated_at
+        SELECT g.key, m.id, m.epoch, m.outcome = 'failed', callboard.now()
         FROM moved m, unnest(m.gates) AS k (key) JOIN callboard.gates g ON g.key = k.key
         WHERE g.breaker_threshold IS NOT NULL
           AND (m.outcome = 'completed'
                OR m.outcome = 'failed' AND m.error ->> 'type' IN ('ServiceUnavailable', 'ServerError', 'NetworkTimeout'))
-    ), ended AS (
-        INSERT INTO callboard.attempts (task_id, epoch, attempt, worker_id, outcome, error, started_at, finished_at)
-        SELECT m.id, m.epoch, m.nth, m.worker_id,
-               CASE WHEN m.status IN ('canceled', 'paused') THEN m.status ELSE m.outcome END, m.error, m.started_at,
-               m.updated_at
-        FROM moved m
     ), logged AS (
-        INSERT INTO callboard.events (task_id, n, kind, data, at)
-        SELECT m.id, m.last_event, 'status',
-               jsonb_strip_nulls(jsonb_build_object(
-                   'from', 'running', 'to', m.status, 'attempt', m.attempt,
-                   'reason', CASE WHEN m.status = 'queued' THEN 'released' END,
-                   'available_at', CASE WHEN m.status = 'scheduled' THEN m.available_at END,
-                   'error', CASE WHEN m.error IS NOT NULL THEN m.error - 'traceback' END)),
-               m.updated_at
+        /*log_move*/ jsonb_strip_nulls(jsonb_build_object(
+            'from', 'running', 'to', m.status, 'attempt', m.attempt,
+            'reason', CASE WHEN m.status = 'queued' THEN 'released' END,
+            'available_at', CASE WHEN m.status = 'scheduled' THEN m.available_at END,
+            'error', m.error - 'traceback'))
         FROM moved m
     )
     SELECT m.id, m.epoch, m.actor, m.queue, m.status, m.gates, false FROM moved m;

@@ -1,7 +1,7 @@
--- Gives a dedup key to a task, unless another unfinished one holds it. Returns the holder's id: its own if it has the key
--- now. The key's row is locked first, and the holder's status is read by the next statement: a statement that had to wait
--- for the lock would judge by what it saw before. Lock order: dedup keys (sorted by tenant, actor, key), then tasks.
--- its_ttl NULL: as long as before, or a day.
+-- Gives a dedup key to a task, unless another unfinished task holds it. Returns the id of the holder, which is the
+-- task itself if it has the key now. The key's row is locked first, and the holder's status is read by the next
+-- statement: a statement that had to wait for the lock would see the status as it was before. Lock order: dedup keys
+-- (sorted by tenant, actor, key), then tasks. its_ttl NULL: as long as before, or a day.
 CREATE OR REPLACE FUNCTION callboard.take_dedup_key(
     its_tenant text, its_actor text, its_key text, its_id text, its_ttl double precision
 ) RETURNS text LANGUAGE plpgsql AS $$
@@ -19,11 +19,11 @@ BEGIN
         SELECT d.task_id, d.until INTO held FROM callboard.dedup d
         WHERE d.tenant = coalesce(its_tenant, '') AND d.actor = its_actor AND d.key = its_key
         FOR UPDATE;
-        EXIT WHEN FOUND;  -- otherwise it has been swept away meanwhile
+        EXIT WHEN FOUND;  -- otherwise the sweep has deleted it meanwhile
     END LOOP;
     IF held.task_id <> its_id AND held.until > callboard.now() AND EXISTS (
         SELECT FROM callboard.tasks t
-        WHERE t.id = held.task_id AND t.status NOT IN ('completed', 'canceled', 'dead')
+        WHERE t.id = held.task_id AND t.status NOT IN (/*finished*/)
     ) THEN
         RETURN held.task_id;
     END IF;
@@ -34,8 +34,8 @@ BEGIN
     RETURN its_id;
 END $$;
 
--- For submits: [{id, tenant, actor, dedup_key, dedup_ttl_seconds}], each key once. `known`: a task with this id exists, so
--- this repeats a submit whose answer was lost; whatever has become of its key since, that task is the answer.
+-- For submits: [{id, tenant, actor, dedup_key, dedup_ttl_seconds}], each key once. `known`: a task with this id exists,
+-- so this repeats a submit whose response was lost. Then that task is returned, whichever task holds the key now.
 CREATE OR REPLACE FUNCTION callboard.take_dedup_keys(asked jsonb) RETURNS TABLE (id text, holder text, known boolean)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

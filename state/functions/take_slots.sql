@@ -1,5 +1,5 @@
--- For claims of release 15 that were under way when the functions were replaced: they call this when they have started
--- their tasks. A claim of today takes its slots in pass_gates.
+-- For claims of release 15 that are under way while functions are replaced: they call this when they have started
+-- their tasks. Claims of this release take their slots in pass_gates.
 CREATE OR REPLACE FUNCTION callboard.take_slots(started text[]) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET plan_cache_mode = force_generic_plan

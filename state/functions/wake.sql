@@ -1,4 +1,5 @@
--- For workers of release 15, which wake several gates in one transaction. A gate that is busy is left to the sweep.
+-- For workers of release 15, which wake several gates in one transaction. A gate that another session has locked is
+-- left to the sweep.
 CREATE OR REPLACE FUNCTION callboard.wake(gate_keys text[]) RETURNS TABLE (id text, queue text) LANGUAGE plpgsql
 AS $$
 BEGIN

@@ -1,5 +1,6 @@
--- Capacity may have become free at a gate: as many of its line as may start go back to the queue, best first. Waits for
--- nobody: when the gate's lock is not to be had, the answer is one row that says `busy`, and the caller tries again soon.
+-- Lets tasks out of a gate's line after capacity may have become free: as many as may start go back to the queue, best
+-- first. Waits for no lock: if another session has locked the gate, returns one row that says `busy`, and the caller
+-- tries again soon.
 CREATE OR REPLACE FUNCTION callboard.wake_gate(gate_key text) RETURNS TABLE (id text, queue text, busy boolean) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
@@ -9,7 +10,7 @@ DECLARE
     head record;
     only_task text;
     room integer := 1000;
-    -- As a variable, for a row that is looked up by id: the index of the line then does not look like a way to find it.
+    -- A variable, for a row that is looked up by id: with a constant the planner might scan the index of the line.
     in_line constant text := 'waiting';
 BEGIN
     SELECT t.actor, t.queue, t.tenant, t.target INTO head FROM callboard.tasks t
@@ -30,18 +31,18 @@ BEGIN
             RETURN;
         END IF;
         SELECT least(r.room, r.places, 1000) INTO room FROM callboard.room_at(gate_key, 1000) AS r;
-        -- Those woken a moment ago have not taken their slots yet; after two seconds they are not waited for.
+        -- Tasks that were woken a moment ago have not taken their slots yet. After two seconds they are not counted.
         IF room < 1000 THEN
             SELECT room - count(*) INTO room FROM callboard.tasks t
             WHERE t.status = 'queued' AND t.woken_for = gate_key AND t.woken_at > callboard.now() - interval '2 seconds';
         END IF;
     END IF;
     IF gate_key LIKE 'target:%' THEN
-        -- Only the first of its unfinished tasks can be next, and only if nobody of them runs.
+        -- Only the first of the target's unfinished tasks can be next, and only if none of them runs.
         SELECT f.id INTO only_task FROM (
             SELECT t.id, t.status, t.waiting_gate FROM callboard.tasks t
             WHERE coalesce(t.tenant, '') = coalesce(head.tenant, '') AND t.target = head.target
-              AND t.status NOT IN ('completed', 'canceled') AND t.hidden_at IS NULL
+              AND t.status NOT IN (/*terminal*/) AND t.hidden_at IS NULL
             ORDER BY t.created_at, t.id LIMIT 1
         ) AS f
         WHERE f.status = 'waiting' AND f.waiting_gate = gate_key
@@ -62,17 +63,15 @@ BEGIN
         SELECT t.id FROM callboard.tasks t
         WHERE t.id = only_task AND t.status = in_line AND t.waiting_gate = gate_key
         FOR NO KEY UPDATE SKIP LOCKED
-    ), woken AS (
+    ), moved AS (
         UPDATE callboard.tasks t
-        SET status = 'queued', woken_for = gate_key, woken_at = callboard.now(), waiting_gate = NULL,
-            waiting_reason = NULL, last_event = t.last_event + 1, updated_at = callboard.now()
-        FROM (SELECT b.id FROM best b UNION ALL SELECT s.id FROM single s) AS w WHERE t.id = w.id
+        SET status = 'queued', waiting_gate = NULL, waiting_reason = NULL, woken_for = gate_key, woken_at = callboard.now(),
+            /*count_move*/
+        FROM (SELECT b.id FROM best b UNION ALL SELECT s.id FROM single s) AS w
+        WHERE t.id = w.id
         RETURNING t.id, t.queue, t.last_event
     ), logged AS (
-        INSERT INTO callboard.events (task_id, n, kind, data, at)
-        SELECT w.id, w.last_event, 'status',
-               jsonb_build_object('from', 'waiting', 'to', 'queued', 'gate', gate_key), callboard.now()
-        FROM woken w
+        /*log_move*/ jsonb_build_object('from', 'waiting', 'to', 'queued', 'gate', gate_key) FROM moved m
     )
-    SELECT w.id, w.queue, false FROM woken w;
+    SELECT m.id, m.queue, false FROM moved m;
 END $$;

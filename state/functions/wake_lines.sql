@@ -1,4 +1,4 @@
--- The next gates that have a line, after a key, found by a loose index scan.
+-- Returns the next gates after a key that have a line, found by a loose index scan.
 CREATE OR REPLACE FUNCTION callboard.lines_after(after_key text, most integer) RETURNS TABLE (key text) LANGUAGE plpgsql STABLE
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -13,7 +13,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- For sweepers of release 15, which look at all lines in one transaction. Two at once would only stand in each other's way.
+-- For sweepers of release 15, which look at all lines in one transaction. Two at once would only block each other.
 CREATE OR REPLACE FUNCTION callboard.wake_lines() RETURNS TABLE (id text, queue text) LANGUAGE plpgsql
 AS $$
 BEGIN

@@ -1,5 +1,5 @@
--- Why a task waits: at which gate, what closes it now, how many stand before it (as far as anybody wants to count),
--- and roughly how long that takes at the pace of its actor.
+-- Says why a task waits: at which gate, what closes the gate now, the task's position in the line (counted up to a
+-- limit), and an estimate of the time, made from the pace of its actor.
 CREATE OR REPLACE FUNCTION callboard.why_waiting(t callboard.tasks) RETURNS jsonb LANGUAGE plpgsql STABLE
 SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$

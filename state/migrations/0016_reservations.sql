@@ -1,4 +1,4 @@
--- A place that is kept for a task with several gates, which others would overtake for ever; one at a gate, for a while.
+-- A place that is kept for a while for a task with several gates, which others would overtake for ever.
 CREATE TABLE callboard.reservations (
     gate       text COLLATE "C" PRIMARY KEY,
     task_id    text COLLATE "C" NOT NULL,

@@ -1,5 +1,5 @@
-"""Who holds the lock that a connection waits for. Asked from a second connection while the first one waits: afterwards
-Postgres does not know it any more."""
+"""Finds out which sessions hold the lock that a connection waits for. A second connection asks while the first one
+waits: afterwards Postgres does not know any more."""
 
 import threading
 from contextlib import suppress
@@ -16,7 +16,7 @@ _LONGEST_QUERY = 80  # characters
 
 
 class BlockerWatch:
-    """Looks again and again, and keeps what it saw last."""
+    """Asks regularly and keeps the last sessions that it saw."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -33,7 +33,7 @@ class BlockerWatch:
         self._thread.join()
 
     def _watch(self) -> None:
-        if self._over.wait(_EVERY):  # mostly nothing waits
+        if self._over.wait(_EVERY):  # usually nothing waits
             return
         with suppress(psycopg.Error), get_database().connect("migrate", direct=True) as connection:
             while not self._over.wait(_EVERY):

@@ -1,4 +1,8 @@
-"""The files that make the schema: migrations, each applied once, and functions and views, applied when they change."""
+"""The files that make the schema.
+
+`state/tables/` is the whole schema: a new database is made from it. `state/migrations/` carries the databases of
+earlier releases to the same schema, so a change of a table is made in both. Functions, views and the comments of tables
+are applied whenever they have changed."""
 
 import hashlib
 import re
@@ -8,15 +12,16 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, LiteralString
 
-from state.transitions import BIRTHS, MOVES
+from state.database.fragments import read_filled
 
-Kind = Literal["migrations", "functions", "views"]
+Kind = Literal["tables", "migrations", "comments", "functions", "views"]
 
 _STATE = Path(__file__).parents[1]
 _AUTOCOMMIT = "-- autocommit"
 _TRIGGER = re.compile(r"^\s*CREATE\s+(OR\s+REPLACE\s+)?(CONSTRAINT\s+)?TRIGGER\b", re.IGNORECASE | re.MULTILINE)
+_COMMENT = re.compile(r"^COMMENT ON\b", re.MULTILINE)
 
-# Where a semicolon ends no statement: comments, strings, quoted names, bodies of functions.
+# A semicolon in a comment, a string, a quoted name or the body of a function ends no statement.
 _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"[^"]*"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|(?P<end>;)""", re.DOTALL
 )
@@ -24,7 +29,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SchemaFile:
-    name: str  # as in migrations/0001_tasks
+    name: str  # as in functions/claim
     text: LiteralString
 
     @property
@@ -33,8 +38,8 @@ class SchemaFile:
 
     @property
     def autocommit(self) -> bool:
-        """Run statement by statement outside of a transaction, for what builds indexes concurrently. Each of its
-        statements must be repeatable (IF NOT EXISTS), as the file is run again from its start after a failure."""
+        """Whether the file runs statement by statement outside of a transaction, to build indexes concurrently. Each of
+        its statements must be repeatable (IF NOT EXISTS), as the file is run again from its start after a failure."""
         return self.text.startswith(_AUTOCOMMIT)
 
     @property
@@ -42,7 +47,7 @@ class SchemaFile:
         return _TRIGGER.search(self.text) is not None
 
     def is_due(self, applied: dict[str, str]) -> bool:
-        """A migration is never due again: whatever was changed in it since, the next migration has to bring about."""
+        """A migration is never due again: a change of its text reaches a database only with the next migration."""
         return self.name not in applied or (
             applied[self.name] != self.digest and not self.name.startswith("migrations/")
         )
@@ -59,16 +64,28 @@ class SchemaFile:
 
 @cache
 def schema_files(kind: Kind) -> tuple[SchemaFile, ...]:
-    """In the order in which they are applied."""
-    return tuple(SchemaFile(f"{kind}/{path.stem}", _read(path)) for path in sorted((_STATE / kind).glob("*.sql")))
+    """Returns the files of a kind in the order in which they are applied."""
+    if kind == "comments":
+        return tuple(_extract_comments(table) for table in schema_files("tables"))
+    return tuple(_read(kind, path) for path in sorted((_STATE / kind).glob("*.sql")))
 
 
 def newest_migration() -> int:
-    return max(int(path.name.partition("_")[0]) for path in (_STATE / "migrations").glob("*.sql"))
+    return max(migration_number(file.name) for file in schema_files("migrations"))
 
 
-def _read(path: Path) -> LiteralString:
-    text = path.read_text()
-    moves = sorted(f"'{before}>{after}'" for before, afters in MOVES.items() for after in afters)
-    births = sorted(f"'{status}'" for status in BIRTHS)
-    return text.replace("/*moves*/", ", ".join(moves)).replace("/*births*/", ", ".join(births))
+def migration_number(name: str) -> int:
+    """Returns 16 for migrations/0016_slots."""
+    return int(name.removeprefix("migrations/").partition("_")[0])
+
+
+def _read(kind: Kind, path: Path) -> SchemaFile:
+    # A migration has no fragments: they may change later, and what it did on other databases may not.
+    text = path.read_text() if kind == "migrations" else read_filled(path)
+    return SchemaFile(f"{kind}/{path.stem}", text)
+
+
+def _extract_comments(table: SchemaFile) -> SchemaFile:
+    """The COMMENT ON statements of a file of tables. Databases of earlier releases get them as well."""
+    comments = [each[found.start() :] for each in table.statements() if (found := _COMMENT.search(each))]
+    return SchemaFile(table.name.replace("tables/", "comments/"), "\n".join(comments))

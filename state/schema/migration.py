@@ -1,13 +1,13 @@
 """Brings the database's schema to what this code needs, while workers and servers run on.
 
-Each migration and each view is a transaction of its own; functions change all at once. Whatever waits for a lock gives
-up after two seconds, so that nobody stands behind it for longer, and tries again. Interrupted anywhere, the next run
-goes on."""
+Each migration and each view is a transaction of its own; functions change all at once. A step that waits for a lock
+gives up after two seconds, so that nothing waits behind it for longer, and is tried again. After an interruption the
+next run goes on."""
 
 import random
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
@@ -18,13 +18,15 @@ from state.database.pool import get_database
 from state.database.statements import statement
 from state.errors import NotReady
 from state.schema.blockers import BlockerWatch
-from state.schema.files import Kind, SchemaFile, schema_files
+from state.schema.files import SchemaFile
+from state.schema.steps import KINDS, Applied, Step, plan, plan_kind
 from state.schema.version import (
     SUPPORTS,
     VERSION,
     SchemaVersion,
     read_version,
     require_current_schema,
+    require_migratable,
     require_supported,
 )
 
@@ -32,32 +34,29 @@ __all__ = ["VERSION", "apply_pending", "find_newer", "migrate", "require_current
 
 PATIENCE = 60.0  # seconds, for each step
 _LOCK_BUSY = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
-_KINDS: tuple[Kind, ...] = ("migrations", "functions", "views")
-
-Step = Sequence[SchemaFile]
 
 
 def migrate() -> list[str]:
-    """Answers what was applied. Running it again does nothing; nor does a release that is older than the database."""
+    """Returns the names of the files that were applied. Does nothing if the database is up to date or newer."""
     with get_database().connect("migrate", direct=True) as connection:
         _lock(connection)
         if _is_newer(_find_version(connection)):
             return []
-        return [file.name for step in apply_pending(connection) for file in step]
+        return [file.name for step in apply_pending(connection) for file in step.files]
 
 
 def find_newer() -> SchemaVersion | None:
-    """The database's version if it is newer than this release. Raises NotReady if they do not work together."""
+    """Returns the database's version if it is newer than this release. Raises NotReady if they do not work together."""
     with get_database().connect("migrate", direct=True) as connection:
         found = _find_version(connection)
         return found if _is_newer(found) else None
 
 
 def script() -> str:
-    """What `migrate` would do, for psql or for reading. Changes nothing."""
+    """Returns what `migrate` would do, for psql or for reading. Changes nothing."""
     with get_database().connect("migrate", direct=True) as connection:
         found = _find_version(connection)
-        steps = [] if _is_newer(found) else _pending(_find_applied(connection))
+        steps = [] if _is_newer(found) else list(plan(_find_applied(connection)))
         text = psycopg.ClientCursor(connection)
         versions = {"version": VERSION, "supports": SUPPORTS}
         if not steps and (_is_newer(found) or found == SchemaVersion(**versions)):
@@ -65,12 +64,27 @@ def script() -> str:
         parts = [f"-- To schema {VERSION}. For psql, with ON_ERROR_STOP=1; a part that fails can be run again."]
         parts += [statement("schema_session"), statement("schema_bookkeeping")]
         for step in steps:
-            names = ", ".join(file.name for file in step)
-            applied = [text.mogrify(statement("schema_applied"), _record(file)) + ";" for file in step]
-            body = [*(each for file in step for each in file.statements()), *applied]
-            parts.append("\n".join([f"-- {names}", *(body if step[0].autocommit else ["BEGIN;", *body, "COMMIT;"])]))
+            names = ", ".join(file.name for file in step.files)
+            applied = [text.mogrify(statement("schema_applied"), row) + ";" for row in _record(step.recorded)]
+            body = [*(each for file in step.files for each in file.statements()), *applied]
+            parts.append("\n".join([f"-- {names}", *(body if step.autocommit else ["BEGIN;", *body, "COMMIT;"])]))
         parts.append(text.mogrify(statement("schema_version_put"), versions) + ";")
         return "\n\n".join(parts) + "\n"
+
+
+def apply_pending(connection: Connection) -> Iterator[Step]:
+    """Yields each step after it was applied. The version is written after the last one."""
+    _find_applied(connection)  # refuses an old database before anything is changed
+    connection.execute(statement("schema_session"), prepare=False)
+    connection.execute(statement("schema_bookkeeping"), prepare=False)
+    if _has(connection, "schema_version"):
+        connection.execute(statement("schema_version_narrow"), {"supports": SUPPORTS})
+    with BlockerWatch(connection.info.backend_pid) as watch:
+        for kind in KINDS:
+            for step in plan_kind(kind, _find_applied(connection)):  # read for each kind: a migration may drop views
+                _apply(connection, step, watch)
+                yield step
+    connection.execute(statement("schema_version_put"), {"version": VERSION, "supports": SUPPORTS})
 
 
 def _is_newer(found: SchemaVersion | None) -> bool:
@@ -84,37 +98,13 @@ def _find_version(connection: Connection) -> SchemaVersion | None:
     return read_version(connection) if _has(connection, "schema_version") else None
 
 
-def apply_pending(connection: Connection) -> Iterator[Step]:
-    """Answers each step when it was applied. The version follows when all of them are."""
-    connection.execute(statement("schema_session"), prepare=False)
-    connection.execute(statement("schema_bookkeeping"), prepare=False)
-    if _has(connection, "schema_version"):
-        connection.execute(statement("schema_version_narrow"), {"supports": SUPPORTS})
-    with BlockerWatch(connection.info.backend_pid) as watch:
-        for kind in _KINDS:
-            for step in _steps(kind, _find_applied(connection)):  # asked for each kind: a migration may drop views
-                _apply(connection, step, watch)
-                yield step
-    connection.execute(statement("schema_version_put"), {"version": VERSION, "supports": SUPPORTS})
-
-
-def _pending(applied: dict[str, str]) -> list[Step]:
-    return [step for kind in _KINDS for step in _steps(kind, applied)]
-
-
-def _steps(kind: Kind, applied: dict[str, str]) -> list[Step]:
-    due = [file for file in schema_files(kind) if file.is_due(applied)]
-    if kind == "functions" and due:
-        # They call each other, and triggers do for some what others leave to them: nobody may find some of them new and
-        # some old. What locks tables comes last.
-        return [sorted(due, key=lambda file: file.has_triggers)]
-    return [[file] for file in due]
-
-
-def _find_applied(connection: Connection) -> dict[str, str]:
+def _find_applied(connection: Connection) -> Applied:
+    """Returns an empty dictionary for a new database. Raises NotReady for one that is too old to be migrated."""
     for table, query in (("applied_files", "schema_state"), ("schema_files", "schema_state_before")):
         if _has(connection, table):
-            return {row["name"]: row["digest"] for row in connection.execute(statement(query))}
+            applied = {row["name"]: row["digest"] for row in connection.execute(statement(query))}
+            require_migratable(applied)
+            return applied
     return {}
 
 
@@ -123,38 +113,39 @@ def _has(connection: Connection, table: str) -> bool:
     return row is not None and bool(row[table])
 
 
-def _record(file: SchemaFile) -> dict[str, str]:
-    return {"name": file.name, "digest": file.digest}
+def _record(applied: Applied) -> list[dict[str, str]]:
+    return [{"name": name, "digest": digest} for name, digest in applied.items()]
 
 
 def _apply(connection: Connection, step: Step, watch: BlockerWatch) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            return _run_statements(connection, step) if step[0].autocommit else _run_together(connection, step)
+            return _run_statements(connection, step) if step.autocommit else _run_together(connection, step)
         except _LOCK_BUSY as busy:
             if time.monotonic() > deadline:
                 raise NotReady(
-                    f"{step[0].name} could not get a lock within {PATIENCE:.0f} s. It is held by: {watch.describe()}. "
-                    "What was applied before stays. Run `callboard migrate` again when the lock is free."
+                    f"{step.name} could not get a lock within {PATIENCE:.0f} s. It is held by: {watch.describe()}. "
+                    "Files that were applied before stay applied. "
+                    "Run `callboard migrate` again when the lock is free."
                 ) from busy
-        time.sleep(random.uniform(0.5, 1.5))  # noqa: S311  (meanwhile those behind us go on)
+        time.sleep(random.uniform(0.5, 1.5))  # noqa: S311  (sessions that wait behind us go on meanwhile)
 
 
 def _run_together(connection: Connection, step: Step) -> None:
     with connection.transaction():
-        for file in step:
+        for file in step.files:
             connection.execute(file.text, prepare=False)
-            connection.execute(statement("schema_applied"), _record(file))
+        connection.cursor().executemany(statement("schema_applied"), _record(step.recorded))
 
 
 def _run_statements(connection: Connection, step: Step) -> None:
-    for file in step:
+    for file in step.files:
         _drop_invalid_indexes(connection, file)
         for each in file.statements():
             with _waiting_longer(connection, each):
                 connection.execute(each, prepare=False)
-        connection.execute(statement("schema_applied"), _record(file))
+    connection.cursor().executemany(statement("schema_applied"), _record(step.recorded))
 
 
 def _drop_invalid_indexes(connection: Connection, file: SchemaFile) -> None:
@@ -167,7 +158,7 @@ def _drop_invalid_indexes(connection: Connection, file: SchemaFile) -> None:
 
 @contextmanager
 def _waiting_longer(connection: Connection, text: str) -> Iterator[None]:
-    """What is done concurrently waits for every older transaction, and stops nobody meanwhile."""
+    """A statement that works concurrently waits for every older transaction, and stops no other session meanwhile."""
     if re.search(r"\bCONCURRENTLY\b", text, re.IGNORECASE) is None:
         yield
         return

@@ -1,9 +1,10 @@
 """The contract between this code and the database's schema: a version, and the range of versions that work together.
 
 A release's version is the number of its highest migration. It works with a database whose schema is at least that, as
-long as the schema still supports it. So a release that changes functions in a way that its code depends on brings a
-migration as well, and the schema of a release keeps everything that the releases from SUPPORTS on call."""
+long as the schema still supports it. So a release whose code depends on a changed function brings a migration as well,
+and the schema of a release keeps everything that the releases from SUPPORTS on call."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import psycopg
@@ -12,14 +13,21 @@ from state.database.connection import Connection
 from state.database.pool import get_database
 from state.database.statements import statement
 from state.errors import NotReady
-from state.schema.files import newest_migration
+from state.schema.files import migration_number, newest_migration
 
 VERSION = newest_migration()
 SUPPORTS = 15  # the oldest release whose workers and servers run on while and after this schema is applied
+OLDEST = 15  # the oldest schema that this release can migrate: there are no migrations for databases before it
 
 _TOO_OLD = (
     "This release is too old for the database: it works with schema {release} and those that still support it; the "
     "database has schema {version}, for releases from {supports} on. Upgrade this release."
+)
+
+
+_TOO_OLD_TO_MIGRATE = (
+    "The database has schema {found}; this release can migrate databases from schema {oldest} on. "
+    "Run `callboard migrate` of release {oldest} first, then that of this release."
 )
 
 
@@ -53,7 +61,14 @@ def require_supported(found: SchemaVersion) -> None:
         raise NotReady(_TOO_OLD.format(release=VERSION, version=found.version, supports=found.supports))
 
 
+def require_migratable(applied: Iterable[str]) -> None:
+    """Raises NotReady if the files that were applied to the database are those of a release before OLDEST."""
+    found = max((migration_number(name) for name in applied if name.startswith("migrations/")), default=OLDEST)
+    if found < OLDEST:
+        raise NotReady(_TOO_OLD_TO_MIGRATE.format(found=found, oldest=OLDEST))
+
+
 def read_version(connection: Connection) -> SchemaVersion | None:
-    """None while the first migration to a schema with a version is under way."""
+    """Returns None while the first migration to a schema with a version is under way."""
     row = connection.execute(statement("schema_version")).fetchone()
     return None if row is None else SchemaVersion(**row)

@@ -1,2 +1,2 @@
--- One of these tasks, if any exists, hidden or not.
+-- Finds one of these tasks, hidden or not.
 SELECT t.id FROM callboard.tasks t WHERE t.id = ANY (%(ids)s) LIMIT 1

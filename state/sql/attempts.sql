@@ -1,4 +1,4 @@
--- Ended executions, and the one that runs now.
+-- Reads the executions that have ended, and the one that runs now.
 SELECT epoch, attempt, worker_id, outcome, error, started_at, finished_at
 FROM callboard.attempts WHERE task_id = %(id)s
 UNION ALL

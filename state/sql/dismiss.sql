@@ -1,1 +1,1 @@
-SELECT id, epoch, actor, queue, before, status, gates FROM callboard.dismiss(%(ids)s)
+SELECT /*move_result*/ FROM callboard.dismiss(%(ids)s) AS m

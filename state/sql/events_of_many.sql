@@ -1,4 +1,4 @@
--- New lines of all watched tasks in one query, whatever their number.
+-- Reads new events of all watched tasks in one query.
 SELECT e.task_id AS id, e.n, e.kind, e.data, e.at
 FROM unnest(%(ids)s::text[], %(afters)s::integer[]) AS w (id, after),
      LATERAL (

@@ -1,4 +1,4 @@
--- Only what was asked for: two operators who change different things do not undo each other.
+-- Sets only the named columns, so that two operators who change different ones do not undo each other's change.
 UPDATE callboard.gates g
 SET max_concurrent = CASE WHEN 'max_concurrent' = ANY (c.names) THEN %(max_concurrent)s ELSE g.max_concurrent END,
     rate_count = CASE WHEN 'rate_count' = ANY (c.names) THEN %(rate_count)s ELSE g.rate_count END,

@@ -1,5 +1,5 @@
--- Closes the providers' gates of these tasks for so many seconds each. A gate that somebody holds at this moment is not
--- waited for: answers the tasks whose gate was busy.
+-- Closes the providers' gates of these tasks, each for its number of seconds. Waits for no lock: returns the tasks
+-- that have a gate which another session has locked.
 WITH asked AS MATERIALIZED (
     SELECT c.task, c.seconds, g.key
     FROM unnest(%(tasks)s::text[], %(seconds)s::double precision[]) AS c (task, seconds)

@@ -1,4 +1,5 @@
--- An earlier attempt that had finished and died before it could settle is found here, and nothing is asked for twice.
+-- Returns the generation of an earlier attempt if it was completed and the attempt died before it could settle, so
+-- that nothing is requested twice. Otherwise begins one.
 WITH owner AS (
     SELECT id, tenant FROM callboard.tasks
     WHERE id = %(task_id)s AND epoch = %(epoch)s AND worker_id = %(worker)s AND status = 'running'

@@ -1,4 +1,4 @@
--- Contents of an earlier attempt that died before it settled are kept: the ids that were given out stay valid.
+-- Contents that an earlier attempt has stored before it died are kept: ids that were given out stay valid.
 WITH owner AS (
     SELECT id FROM callboard.tasks
     WHERE id = %(task_id)s AND epoch = %(epoch)s AND worker_id = %(worker)s AND status = 'running'

@@ -1,4 +1,4 @@
--- Changes a lease only while it is the writer's.
+-- Changes a lease only while it belongs to the worker.
 WITH wanted AS (
     SELECT i.* FROM jsonb_to_recordset(%(entries)s) AS i (id text COLLATE "C", epoch integer, on_loss jsonb)
 ), mine AS MATERIALIZED (

@@ -1,5 +1,5 @@
--- What workers that are gone have left to be written. Gone means the same as in sweep_lost. A task that somebody has
--- locked is left for the next time, as it is there: nothing waits for it.
+-- Reads what workers that are gone have left to be written. Gone means the same as in sweep_lost. A task that another
+-- session has locked is skipped, as there, and found again by the next sweep.
 SELECT l.task_id, l.epoch, l.worker_id, l.on_loss
 FROM callboard.leases l, LATERAL (
     SELECT FROM callboard.tasks t

@@ -1,4 +1,4 @@
--- For a candidate, and for the maintainer itself after each turn. Returns nothing while it is another one.
+-- Makes the worker the maintainer, or renews that it is. Returns no row while another worker is the maintainer.
 WITH vacant AS MATERIALIZED (
     SELECT only_row FROM callboard.maintainer
     WHERE worker_id IS NULL OR worker_id = %(worker)s

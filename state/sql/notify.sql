@@ -1,2 +1,2 @@
--- Never part of a transaction that writes: then this one's commit has nothing to flush.
+-- Never part of a transaction that writes, so that its commit has nothing to flush.
 SELECT pg_notify(%(channel)s, %(payload)s)

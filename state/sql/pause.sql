@@ -1,14 +1,14 @@
--- A task that nobody runs is paused here and now; a running one is asked to stop, its worker sees it at the next pulse.
--- A request to cancel is not taken back by one to pause. A task that has used more than its tokens could not go on after
+-- Pauses a task that no worker runs. A running task is asked to stop: its worker sees the request at its next pulse. A
+-- request to cancel is not taken back by one to pause. A task that has used more than its tokens could not go on after
 -- the pause: it is dead.
 WITH mine AS MATERIALIZED (
-    SELECT t.id, t.status, t.cancel_requested, t.status <> 'running' AND t.tokens > %(token_limit)s AS spent
+    SELECT t.id, t.status, t.status <> 'running' OR t.cancel_requested IS NULL AS is_new,
+           t.status <> 'running' AND t.tokens > %(token_limit)s AS spent
     FROM callboard.tasks t
     WHERE t.id = %(id)s AND t.hidden_at IS NULL
-      AND (t.status IN ('scheduled', 'queued', 'waiting')
-           OR t.status = 'running' AND coalesce(t.cancel_requested, 'pause') = 'pause')
+      AND (t.status IN (/*startable*/) OR t.status = 'running' AND coalesce(t.cancel_requested, 'pause') = 'pause')
     FOR NO KEY UPDATE
-), asked AS (
+), moved AS (
     UPDATE callboard.tasks t
     SET status = CASE WHEN m.status = 'running' THEN 'running' WHEN m.spent THEN 'dead' ELSE 'paused' END,
         cancel_requested = CASE WHEN m.status = 'running' THEN 'pause' END,
@@ -18,28 +18,15 @@ WITH mine AS MATERIALIZED (
                     'details', jsonb_build_object('tokens', t.tokens, 'limit', %(token_limit)s::bigint))
                 ELSE t.error END,
         finished_at = CASE WHEN m.spent THEN callboard.now() END,
-        waiting_gate = NULL,
-        waiting_reason = NULL,
-        woken_for = NULL,
-        woken_at = NULL,
-        last_event = t.last_event + CASE WHEN m.cancel_requested = 'pause' THEN 0 ELSE 1 END,
+        /*leave_line*/,
+        last_event = t.last_event + m.is_new::integer,
         updated_at = callboard.now()
     FROM mine m
     WHERE t.id = m.id
-    RETURNING t.id, t.epoch, t.actor, t.queue, t.gates, t.last_event, t.error, m.status AS before, t.status,
-              m.cancel_requested IS NULL AS new
-), told AS (
-    UPDATE callboard.leases l SET cancel_requested = 'pause'
-    FROM asked a WHERE l.task_id = a.id AND a.status = 'running'
-), logged AS (
-    INSERT INTO callboard.events (task_id, n, kind, data, at)
-    SELECT a.id, a.last_event,
-           CASE WHEN a.status = 'running' THEN 'control' ELSE 'status' END,
-           CASE a.status
-               WHEN 'running' THEN '{"stage": "requested", "request": "pause"}'
-               WHEN 'dead' THEN jsonb_build_object('from', a.before, 'to', 'dead', 'error', a.error)
-               ELSE jsonb_build_object('from', a.before, 'to', 'paused') END,
-           callboard.now()
-    FROM asked a WHERE a.new
+    RETURNING /*moved_task*/, m.status AS before, t.cancel_requested, 'pause' AS request, m.is_new,
+              CASE WHEN m.spent THEN t.error - 'traceback' END AS error
+), /*request_stop*/, logged AS (
+    /*log_move*/ jsonb_strip_nulls(jsonb_build_object('from', m.before, 'to', m.status, 'error', m.error))
+    FROM moved m WHERE m.status <> 'running'
 )
-SELECT a.id, a.epoch, a.actor, a.queue, a.gates, a.before, a.status FROM asked a
+SELECT /*move_result*/ FROM moved m

@@ -1,4 +1,4 @@
--- Like plain_claim, for a delay queue: only what is due at this moment, in milliseconds.
+-- Like plain_claim, for a delay queue: claims only messages that are due now. `due` is in milliseconds.
 WITH candidates AS MATERIALIZED (
     SELECT message_id FROM dramatiq.queue
     WHERE state = 'queued' AND queue_name = %(queue)s AND message_id <> ALL (string_to_array(%(held)s, ',')::uuid[])

@@ -1,4 +1,4 @@
--- Of these, what is consumed, and by nobody else.
+-- Queues those of the messages again that are consumed and whose lock no other session holds.
 WITH consumed AS MATERIALIZED (
     SELECT message_id, callboard.plain_lock(%(queue)s, message_id) AS key FROM dramatiq.queue
     WHERE message_id = ANY (string_to_array(%(ids)s, ',')::uuid[]) AND queue_name = %(queue)s AND state = 'consumed'

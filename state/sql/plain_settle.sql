@@ -1,4 +1,4 @@
--- A message that was sent again meanwhile is no longer consumed, and stays as it is. dramatiq-pg tells of each end.
+-- A message that was sent again meanwhile is no longer consumed and stays as it is. dramatiq-pg notifies of each end.
 WITH settled AS (
     UPDATE dramatiq.queue q SET state = ended.state, message = coalesce(ended.body, q.message)
     FROM jsonb_to_recordset(%(ended)s::jsonb) AS ended (id uuid, state dramatiq.state, body jsonb)

@@ -1,6 +1,6 @@
--- Renews all leases of a worker. Rows that somebody has locked are skipped (waiting for them could deadlock, or last);
--- the answer lists every lease and says which were renewed. It also says all that an idle worker wants to know, so that
--- this is the only statement that it sends.
+-- Renews all leases of a worker. Rows that another session has locked are skipped: waiting for them could deadlock, or
+-- last. Returns every lease, with whether it was renewed, and all else that an idle worker needs to know, so that this
+-- is the only statement that it sends.
 WITH me AS (
     SELECT id, host, boot_id, pid_namespace FROM callboard.workers WHERE id = %(worker)s
 ), seen AS (
@@ -28,7 +28,7 @@ WITH me AS (
     WHERE w.stopped_at IS NULL AND w.id <> %(worker)s
 )
 SELECT coalesce(h.leases, '[]') AS leases, coalesce(n.siblings, '[]') AS siblings, b.has_work, b.retry_depth,
-       -- One that ends later than a lease is long was written before the clock was stepped back.
+       -- A lease that ends further ahead than a lease is long was written before the clock was stepped back.
        m.worker_id IS NULL OR callboard.now() NOT BETWEEN
            m.expires_at - make_interval(secs => %(maintainer_seconds)s) AND m.expires_at AS maintainer_vacant
 FROM held h, beside n, callboard.backlog(%(queues)s, %(retry_limit)s) b, callboard.maintainer m

@@ -1,4 +1,5 @@
--- Keeps its lane and its checkpoint. Its age stood still while it was paused.
+-- Puts a paused task back into the queue. It keeps its lane and its checkpoint; the time of the pause is not counted
+-- into its age.
 WITH mine AS MATERIALIZED (
     SELECT t.id FROM callboard.tasks t WHERE t.id = %(id)s AND t.status = 'paused' FOR NO KEY UPDATE
 ), moved AS (
@@ -7,15 +8,12 @@ WITH mine AS MATERIALIZED (
         rank = callboard.entry_rank(t.queue, t.lane, t.priority, t.tenant),
         available_at = least(t.available_at, callboard.now()),
         expires_at = t.expires_at + (callboard.now() - t.updated_at),
-        bounces = 0,
-        last_event = t.last_event + 1,
-        updated_at = callboard.now()
+        /*leave_line*/,
+        /*count_move*/
     FROM mine m
     WHERE t.id = m.id
-    RETURNING t.id, t.epoch, t.actor, t.queue, t.last_event
+    RETURNING /*moved_task*/, 'paused' AS before
 ), logged AS (
-    INSERT INTO callboard.events (task_id, n, kind, data, at)
-    SELECT m.id, m.last_event, 'status', '{"from": "paused", "to": "queued", "reason": "resumed"}', callboard.now()
-    FROM moved m
+    /*log_move*/ '{"from": "paused", "to": "queued", "reason": "resumed"}' FROM moved m
 )
-SELECT m.id, m.epoch, m.actor, m.queue, 'paused' AS before, 'queued' AS status FROM moved m
+SELECT /*move_result*/ FROM moved m

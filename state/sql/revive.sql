@@ -1,2 +1,2 @@
-SELECT id, epoch, actor, queue, before, status, gates, dedup_key, holder
-FROM callboard.revive_tasks(%(ids)s, %(why)s, %(edited)s, %(wanted)s)
+SELECT /*move_result*/, m.dedup_key, m.holder
+FROM callboard.revive_tasks(%(ids)s, %(why)s, %(edited)s, %(wanted)s) AS m

@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS callboard.applied_files (
     digest     text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()
 );
--- Release 15 and before kept the same in a table that only they read now.
+-- Release 15 has kept the same in schema_files.
 DO $$
 BEGIN
     IF to_regclass('callboard.schema_files') IS NOT NULL AND NOT EXISTS (SELECT FROM callboard.applied_files) THEN

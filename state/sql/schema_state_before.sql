@@ -1,2 +1,2 @@
--- As release 15 and before kept it.
+-- Like schema_state, for a database that release 15 or an earlier one has migrated last.
 SELECT f.name, f.digest FROM callboard.schema_files f

@@ -1,4 +1,4 @@
--- After a connection was lost: which of these executions had been settled all the same?
+-- Asked after a lost connection: finds those of the executions that were settled by the worker.
 SELECT a.task_id AS id, a.epoch
 FROM jsonb_to_recordset(%(executions)s) AS i (id text, epoch integer)
 JOIN callboard.attempts a ON a.task_id = i.id AND a.epoch = i.epoch

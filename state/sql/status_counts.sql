@@ -1,5 +1,4 @@
--- Live statuses are counted exactly, through their own indexes; finished ones as the planner's statistics say when
--- there are many: a monitor must not read the history.
+-- Counts tasks that are not terminal, through indexes that cover only them: a monitor must not read the history.
 SELECT s.status, s.tasks FROM (
     SELECT 'queued' AS status, count(*) AS tasks FROM callboard.tasks WHERE status = 'queued'
     UNION ALL SELECT 'waiting', count(*) FROM callboard.tasks WHERE status = 'waiting'

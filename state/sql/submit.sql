@@ -1,10 +1,10 @@
--- One task or many, each with its first line of history. The id comes from the caller, so a repetition after a lost
--- connection adds nothing. Gates are not touched: that would hide them from all claims until the caller commits.
--- follower: how many of the same queue, priority and tenant stand before it in this batch; crowd: how many of the
--- same first gate. The caller counts them, which is cheaper than sorting here.
+-- Inserts tasks, each with its first event. The ids come from the caller, so a repetition after a lost connection adds
+-- nothing. Gates are not touched: that would hide them from all claims until the caller commits.
+-- follower: how many tasks of the same queue, priority and tenant come before this one in the batch; crowd: how many of
+-- the same first gate. The caller counts them, which is cheaper than sorting here.
 WITH input AS MATERIALIZED (
     SELECT i.*, d.due,
-           -- Where a line has formed, or forms in this very batch, a new task joins it at once.
+           -- A new task joins a line at once if one of its gates has a line, or gets one by this very batch.
            CASE WHEN i.gates <> '{}' AND d.due <= callboard.now() THEN coalesce(
                (SELECT t.waiting_gate FROM callboard.tasks t
                 WHERE t.status = 'waiting' AND t.waiting_gate = ANY (i.gates) LIMIT 1),
@@ -16,10 +16,10 @@ WITH input AS MATERIALIZED (
     LATERAL (
         SELECT coalesce(i.available_at, callboard.now() + make_interval(secs => coalesce(i.delay_seconds, 0))) AS due
     ) AS d
-), firsts AS MATERIALIZED (  -- not looked at for a single task
+), firsts AS MATERIALIZED (  -- not read for a single task
     SELECT f.queue, f.priority, f.tenant, callboard.entry_rank(f.queue, 'primary', f.priority, f.tenant) AS rank
     FROM input f WHERE f.follower = 0
-), born AS (
+), added AS (
     INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, target, payload, max_attempts,
                                  available_at, expires_at, max_age, gates, gate_limits, dedup_key, waiting_gate, waiting_reason,
                                  created_at, updated_at)
@@ -37,10 +37,8 @@ WITH input AS MATERIALIZED (
     ON CONFLICT (id) DO NOTHING
     RETURNING id, actor, queue, status, epoch, last_event, waiting_gate, available_at, created_at
 ), logged AS (
-    INSERT INTO callboard.events (task_id, n, kind, data, at)
-    SELECT b.id, b.last_event, 'status',
-           CASE WHEN b.waiting_gate IS NULL THEN jsonb_build_object('from', NULL, 'to', b.status)
-                ELSE jsonb_build_object('from', NULL, 'to', b.status, 'gate', b.waiting_gate) END, b.created_at
-    FROM born b
+    /*log_move*/ CASE WHEN m.waiting_gate IS NULL THEN jsonb_build_object('from', NULL, 'to', m.status)
+                      ELSE jsonb_build_object('from', NULL, 'to', m.status, 'gate', m.waiting_gate) END
+    FROM added m
 )
-SELECT b.id, b.actor, b.queue, b.status, b.epoch, b.available_at, b.created_at FROM born b
+SELECT m.id, m.actor, m.queue, m.status, m.epoch, m.available_at, m.created_at FROM added m

@@ -1,4 +1,4 @@
--- What no gate looks at any more, and dedup keys whose time is over.
+-- Deletes starts and results that no gate reads any more, dedup keys whose time is over, and old responses.
 WITH starts AS (
     DELETE FROM callboard.gate_starts s USING callboard.gates g
     WHERE g.key = s.gate AND s.at < callboard.now() - make_interval(secs => coalesce(g.rate_seconds, 0))

@@ -1,7 +1,7 @@
--- Tasks whose worker is gone: a sibling has proved that the process is dead; or its lease has run out on the database's
--- clock (or was written by a clock that has been stepped back since), and an observer, which names the worker and its
--- last renewal, has seen no other for as long on a clock of its own. The lease rows themselves are locked and looked at
--- again (a renewal that is under way wins), and nothing is waited for while they are.
+-- Takes tasks from workers that are gone. A worker is gone if a sibling has proved that the process is dead; or if its
+-- lease has run out on the database's clock (or was written before that clock was stepped back), and an observer, which
+-- names the worker and its last renewal, has seen no other renewal for as long on a clock of its own. The lease rows
+-- themselves are locked and read again, so that a renewal that is under way wins. Locked rows are skipped.
 WITH over AS MATERIALIZED (
     SELECT l.task_id, l.epoch, l.worker_id, l.started_at
     FROM callboard.leases l
@@ -24,13 +24,13 @@ WITH over AS MATERIALIZED (
     WHERE t.status = 'running'
     ORDER BY t.id
     FOR NO KEY UPDATE OF t SKIP LOCKED
-), lined_up AS (
+), numbered AS (
     SELECT mine.*, row_number() OVER (PARTITION BY next, queue, priority, tenant ORDER BY available_at, id) - 1 AS place
     FROM mine
 ), ranked AS (
-    SELECT lined_up.*, max(CASE WHEN place = 0 THEN callboard.entry_rank(queue, 'retry', priority, tenant) END)
+    SELECT numbered.*, max(CASE WHEN place = 0 THEN callboard.entry_rank(queue, 'retry', priority, tenant) END)
                 OVER (PARTITION BY next, queue, priority, tenant) AS first_rank
-    FROM lined_up
+    FROM numbered
 ), moved AS (
     UPDATE callboard.tasks t
     SET status = r.next,
@@ -41,27 +41,17 @@ WITH over AS MATERIALIZED (
             'message', CASE WHEN r.next = 'dead' AND t.attempt >= t.max_attempts
                             THEN 'Exceeded max retries after worker failures' ELSE 'The worker stopped responding' END,
             'details', jsonb_build_object('worker_id', r.worker_id), 'traceback', NULL),
-        finished_at = CASE WHEN r.next IN ('canceled', 'dead') THEN callboard.now() END,
+        finished_at = CASE WHEN r.next IN (/*finished*/) THEN callboard.now() END,
         progress = NULL,
         worker_id = NULL,
         cancel_requested = NULL,
-        last_event = t.last_event + 1,
-        updated_at = callboard.now()
+        /*count_move*/
     FROM ranked r
     WHERE t.id = r.id
-    RETURNING t.id, t.epoch, t.actor, t.queue, t.status, t.attempt, t.last_event, t.error, t.gates, r.worker_id,
-              r.started_at
-), freed AS (
-    DELETE FROM callboard.leases l USING moved m WHERE l.task_id = m.id
-), ended AS (
-    INSERT INTO callboard.attempts (task_id, epoch, attempt, worker_id, outcome, error, started_at, finished_at)
-    SELECT id, epoch, attempt, worker_id, 'lost', error, started_at, callboard.now() FROM moved
-), logged AS (
-    INSERT INTO callboard.events (task_id, n, kind, data, at)
-    SELECT id, last_event, 'status',
-           jsonb_build_object('from', 'running', 'to', status, 'attempt', attempt, 'reason', 'worker lost',
-                              'error', error - 'traceback'),
-           callboard.now()
-    FROM moved
+    RETURNING /*moved_task*/, 'running' AS before, t.error, t.attempt AS nth, 'lost' AS ended_as, r.worker_id, r.started_at
+), /*end_execution*/, logged AS (
+    /*log_move*/ jsonb_build_object('from', m.before, 'to', m.status, 'attempt', m.nth, 'reason', 'worker lost',
+                                    'error', m.error - 'traceback')
+    FROM moved m
 )
-SELECT id, epoch, actor, queue, gates, worker_id, 'running' AS before, status FROM moved
+SELECT /*move_result*/, m.worker_id FROM moved m

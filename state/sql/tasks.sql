@@ -1,11 +1,11 @@
--- Newest first; ids are ordered by time, so the id is the cursor.
+-- Newest first. Ids are ordered by time, so the id is the cursor.
 SELECT /*task_columns*/, l.renewed_at AS heartbeat_at, l.expires_at AS lease_expires_at,
        CASE WHEN t.status = 'waiting' THEN callboard.why_waiting(t) END AS waiting
 FROM callboard.tasks t LEFT JOIN callboard.leases l ON l.task_id = t.id
 WHERE t.hidden_at IS NULL
   AND (%(before)s::text IS NULL OR t.id < %(before)s)
   AND (%(status)s::text IS NULL OR t.status = %(status)s)
-  -- The few that run are found through their leases, not among the millions that did.
+  -- The few tasks that run are found through their leases, not among the millions that have run.
   AND (%(status)s::text IS DISTINCT FROM 'running' OR t.id = ANY (ARRAY(SELECT task_id FROM callboard.leases)))
   AND (%(actor)s::text IS NULL OR t.actor = %(actor)s)
   AND (%(queue)s::text IS NULL OR t.queue = %(queue)s)

@@ -1,5 +1,6 @@
--- For which of these tasks a verb whose answer was lost has been done: what its own statement would have answered.
--- Signs are what the verb writes into the history; without any, that the task is hidden. `within`: seconds since the call.
+-- Finds those of the tasks for which a verb was done whose result was lost, and returns what the verb's own statement
+-- would have returned. `signs` are parts of the data of the events that the verb writes; without signs, the task must
+-- be hidden. `within`: seconds since the call.
 SELECT t.id, t.epoch, t.actor, t.queue, t.gates, t.dedup_key, e.data ->> 'from' AS before,
        coalesce(e.data ->> 'to', 'running') AS status, NULL AS holder
 FROM callboard.tasks t LEFT JOIN LATERAL (

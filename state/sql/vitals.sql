@@ -1,5 +1,5 @@
--- Is there work, does anybody do it? The first in line of each queue, lane and priority is found by jumping from one
--- to the next in the claim's index, so a million queued tasks cost no more than a few.
+-- Says whether there is work and whether any worker does it. The first task of each queue, lane and priority is found
+-- by jumping from one to the next in the claim's index, so a million queued tasks cost no more than a few.
 WITH RECURSIVE heads AS (
     (SELECT queue, lane, priority, available_at FROM callboard.tasks WHERE status = 'queued'
      ORDER BY queue, lane, priority, rank LIMIT 1)

@@ -1,4 +1,5 @@
--- Not one that still has leases: it stays among the siblings, who recover its tasks when it is dead.
+-- Marks workers as stopped, except those that still have leases: their siblings go on looking whether they are dead,
+-- and recover their tasks then.
 WITH vacated AS (
     UPDATE callboard.maintainer SET worker_id = NULL, expires_at = NULL WHERE worker_id = ANY (%(ids)s)
 )

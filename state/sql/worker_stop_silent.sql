@@ -1,4 +1,5 @@
--- Workers whose host has vanished: silent on the observer's clock, which names them, and on the database's.
+-- Marks workers as stopped whose host has vanished: they are silent on the observer's clock, which names them, and on
+-- the database's clock.
 UPDATE callboard.workers w SET stopped_at = callboard.now()
 WHERE w.id = ANY (%(silent_workers)s) AND w.stopped_at IS NULL
   AND (w.seen_at <= callboard.now() - make_interval(secs => %(lease_seconds)s) OR w.seen_at > callboard.now())

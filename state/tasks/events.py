@@ -1,11 +1,33 @@
-"""The numbered lines of a task's history."""
+"""A task's history: its numbered events, and the kinds of events there are."""
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, get_args
 
-from state.database.connection import Row
-from state.database.pool import fetch, retrying
+from state.database import Row, fetch, retrying
+
+EventKind = Literal["status", "progress", "control", "payload", "log", "token", "part", "snapshot", "done"]
+
+EVENT_KINDS: dict[EventKind, str] = {
+    "status": "The task has moved: `from`, `to`, and where known `reason`, `gate`, `attempt`, `error`.",
+    "progress": "The latest progress of the running attempt: `percent`, `message`, `elapsed_ms`.",
+    "control": "A stage of a pause or a cancel: `stage` and `request`.",
+    "payload": "The payload was edited for a retry: `before`, `after`, and the `checkpoint` that was dropped.",
+    "log": "A piece of a sandbox's output: `text`.",
+    "token": "A piece of a language model's answer: `text`.",
+    "part": "The summary of one part of a long text: `round`, `part`, `of`, `summary`.",
+    "snapshot": "Only in a stream: the whole task, as it is when the stream begins.",
+    "done": "Only in a stream: the whole task, as it ended.",
+}
+"""The kinds that Callboard itself writes. An actor may emit any other kind as well."""
+
+STREAM_KINDS: frozenset[EventKind] = frozenset({"snapshot", "done"})
+"""Sent to clients and never stored."""
+
+RESERVED_KINDS: frozenset[EventKind] = frozenset({"status", "progress", "control", "payload", *STREAM_KINDS})
+"""Their meaning is fixed: `Context.emit` refuses them."""
+
+KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 PAGE = 500
 
@@ -24,13 +46,13 @@ class Event:
 
 @retrying
 def get_events(task_id: str, after: int = 0, limit: int = PAGE) -> list[Event]:
-    """n counts up under the task's row lock, so asking for "after n" never misses one."""
+    """n counts up under the task's row lock, so asking for "after n" never misses an event."""
     return [Event.from_row(row) for row in fetch("events", {"id": task_id, "after": after, "limit": limit})]
 
 
 @retrying
 def get_events_of_many(positions: dict[str, int], limit: int = PAGE) -> dict[str, list[Event]]:
-    """New lines of many tasks in one query: at most `limit` for each, after the position given for it."""
+    """Reads new events of many tasks in one query: at most `limit` for each, after the position given for it."""
     found: dict[str, list[Event]] = {}
     rows = fetch("events_of_many", {"ids": list(positions), "afters": list(positions.values()), "limit": limit})
     for row in rows:

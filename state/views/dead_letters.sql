@@ -1,4 +1,3 @@
--- What needs a person: everything that has died, newest first, and why.
 DROP VIEW IF EXISTS admin.dead_letters;
 CREATE VIEW admin.dead_letters AS
 SELECT t.id                          AS task_id,
@@ -23,3 +22,5 @@ SELECT t.id                          AS task_id,
 FROM callboard.tasks t
 WHERE t.status = 'dead' AND t.hidden_at IS NULL
 ORDER BY t.finished_at DESC;
+
+COMMENT ON VIEW admin.dead_letters IS 'Tasks that need a person: all that have died, newest first, and why.';

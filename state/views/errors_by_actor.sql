@@ -5,3 +5,5 @@ SELECT t.actor, a.error ->> 'type' AS error_type, count(*) AS attempts, count(DI
 FROM callboard.attempts a JOIN callboard.tasks t ON t.id = a.task_id
 WHERE a.error IS NOT NULL AND a.finished_at > callboard.now() - interval '24 hours'
 GROUP BY t.actor, a.error ->> 'type';
+
+COMMENT ON VIEW admin.errors_by_actor IS 'Failures of the last 24 hours by actor and type of error.';

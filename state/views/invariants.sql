@@ -1,4 +1,3 @@
--- Rows here mean a bug.
 DROP VIEW IF EXISTS admin.invariants;
 CREATE VIEW admin.invariants AS
 SELECT 'running without its lease' AS invariant, t.id AS task_id, NULL::text AS gate
@@ -37,3 +36,5 @@ SELECT 'two running at one target', min(t.id), coalesce(t.tenant, '') || '/' || 
 FROM callboard.tasks t
 WHERE t.status = 'running' AND t.target IS NOT NULL
 GROUP BY t.tenant, t.target HAVING count(*) > 1;
+
+COMMENT ON VIEW admin.invariants IS 'What must never be: a row here means a bug.';

@@ -5,3 +5,5 @@ SELECT t.id, t.actor, t.queue, t.lane, t.status, t.priority, t.tenant, t.target,
        t.error ->> 'message' AS error_message, t.waiting_gate, t.worker_id, l.renewed_at AS heartbeat_at,
        l.expires_at AS lease_expires_at, t.cancel_requested, t.available_at, t.created_at, t.started_at, t.finished_at
 FROM callboard.tasks t LEFT JOIN callboard.leases l ON l.task_id = t.id;
+
+COMMENT ON VIEW admin.tasks IS 'All tasks with the columns that people look for.';

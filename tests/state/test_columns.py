@@ -1,5 +1,5 @@
-"""A new column must not break the statements of processes that run: Postgres refuses to go on with a prepared statement
-whose answer has changed (0A000), on every connection that has prepared it."""
+"""A new column must not break the statements of running processes: Postgres refuses to execute a prepared statement
+whose result columns have changed (0A000), on every connection that has prepared it."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 
 from state import get_task, list_tasks, submit
-from state.database.connection import Connection
+from state.database import Connection
 from state.database.statements import numbered, parameters_of, statement
 from state.tasks import deadletters, events, reads, targets
 from state.workers.leases import Claimed
@@ -22,7 +22,7 @@ QUERIES = sorted(
 
 
 def add_columns(connection: psycopg.Connection) -> None:
-    """As a later release might do, to every table."""
+    """Adds a column to every table, as a later release might."""
     tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'callboard'").fetchall()
     assert len(tables) > 10
     for table in tables:
@@ -30,8 +30,8 @@ def add_columns(connection: psycopg.Connection) -> None:
 
 
 def stars(text: str) -> list[str]:
-    """Uses of `*` for columns that nobody has listed. `i.*` is fine where i has a list of columns; a common table
-    expression and a function name their own."""
+    """Returns the uses of `*` for columns that are not listed. `i.*` is fine if i has a list of columns, or is a common
+    table expression or a function, which name their own."""
     named = set(re.findall(r"\bAS\s+(\w+)\s*\(", text))
     named |= set(re.findall(r"\b(\w+)\s+AS\s+(?:NOT\s+)?(?:MATERIALIZED\s+)?\(", text))
     named |= set(re.findall(r"([\w.]+)\(", text))
@@ -69,13 +69,13 @@ def test_no_answer_changes_with_a_new_column(connection: psycopg.Connection) -> 
 
 
 def test_connections_read_on_after_a_new_column(
-    connection: psycopg.Connection, take: Callable[..., list[Claimed]], desk: Connection
+    connection: psycopg.Connection, take: Callable[..., list[Claimed]], worker_connection: Connection
 ) -> None:
     ids = [submit("quick", {}, tenant="acme", target="one").task_id for _ in range(3)]
 
     def read_everything() -> list[object]:
         return [
-            [get_task(each, conn=desk) for each in ids],
+            [get_task(each, conn=worker_connection) for each in ids],
             get_task(ids[0]),
             reads.get_tasks_of_many(ids),
             list_tasks(),
@@ -86,9 +86,9 @@ def test_connections_read_on_after_a_new_column(
         ]
 
     assert [claimed.id for claimed in take()] == ids[:1]
-    take(3)  # the others have to wait at their target: what they wait for is read as well
+    take(3)  # the others wait at their target, so that the reason for waiting is read as well
     before = read_everything()
     assert {task.status for task in before[3]} == {"running", "waiting"}  # type: ignore[attr-defined]
     add_columns(connection)
     assert read_everything() == before
-    assert take(3) == []  # the claim works on as well
+    assert take(3) == []  # the claim still works

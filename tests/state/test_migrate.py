@@ -1,4 +1,4 @@
-"""How migrations are applied while others are at work."""
+"""How the schema is migrated while workers are at work."""
 
 import threading
 import time
@@ -11,9 +11,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from state.database.pool import close_database
+from state.database import close_database
 from state.errors import NotReady
-from state.schema import files, migration
+from state.schema import files, migration, steps
 from state.schema.files import SchemaFile
 from state.schema.migration import migrate, script
 from tests.conftest import settings_for
@@ -26,18 +26,25 @@ AddMigration = Callable[[str, str], str]
 
 @pytest.fixture
 def add_migration(monkeypatch: pytest.MonkeyPatch) -> AddMigration:
-    """As if the next release had brought it."""
-    added: dict[str, SchemaFile] = {}
+    """As if the next release had brought it: as a migration, and in the tables of a new database."""
+    added: dict[str, str] = {}
 
     def known_and_added(kind: files.Kind) -> tuple[SchemaFile, ...]:
         known = files.schema_files(kind)
-        return (*known, *added.values()) if kind == "migrations" else known
+        if kind == "migrations":
+            return (*known, *(SchemaFile(f"migrations/{name}", text) for name, text in added.items()))
+        if kind == "tables":
+            return (
+                *known,
+                *(SchemaFile(f"tables/{name}", text.replace(" CONCURRENTLY", "")) for name, text in added.items()),
+            )
+        return known
 
     def add(name: str, text: str) -> str:
-        added[name] = SchemaFile(f"migrations/{name}", text)
+        added[name] = text
         return f"migrations/{name}"
 
-    monkeypatch.setattr(migration, "schema_files", known_and_added)
+    monkeypatch.setattr(steps, "schema_files", known_and_added)
     return add
 
 
@@ -54,7 +61,7 @@ def bare_url(postgres: TestPostgres, tmp_path: Path) -> Iterator[str]:
 
 @contextmanager
 def open_reader(url: str, query: str) -> Iterator[psycopg.Connection]:
-    """A transaction that somebody has left open."""
+    """Holds a transaction open that has read something."""
     with psycopg.connect(url, application_name="a long reader") as reader:
         reader.execute(query)  # type: ignore[call-overload]
         yield reader
@@ -62,7 +69,7 @@ def open_reader(url: str, query: str) -> Iterator[psycopg.Connection]:
 
 
 class Pulses(threading.Thread):
-    """What workers write again and again; remembers how long the slowest took."""
+    """Writes what workers write at each pulse, and measures the slowest write."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)
@@ -98,7 +105,7 @@ def test_a_migration_that_cannot_get_its_lock_tries_again_and_stops_no_pulse_for
         reader.rollback()
         assert migration.result(30) == [name]
     slowest = pulses.stop()
-    assert 0.5 < slowest < 4  # it did wait behind the migration, for one try of 2 s and what a busy machine adds
+    assert 0.5 < slowest < 4  # a pulse waits behind one try of 2 s, and a busy machine adds to that
     assert connection.execute("SELECT extra FROM callboard.leases").fetchall() == []
 
 
@@ -201,8 +208,9 @@ def test_what_the_script_says_is_what_migrate_does(
 ) -> None:
     add_migration("9001_index", INDEX)
     text = script()
-    assert dump_schema(bare_url).count("CREATE") == 0  # it has changed nothing
-    positions = [text.index(f"-- {name}\n") for name in ("migrations/0001_tasks", "migrations/9001_index")]
+    assert dump_schema(bare_url).count("CREATE") == 0  # the script has changed nothing
+    parts = ("-- tables/attempts, ", "-- functions/", "-- views/", "INSERT INTO callboard.schema_version")
+    positions = [text.index(part) for part in parts]
     assert positions == sorted(positions)
     run_client("psql", bare_url, "-X", "-q", "-v", "ON_ERROR_STOP=1", stdin=text)
     assert script() == "-- Nothing to do.\n"
@@ -210,5 +218,6 @@ def test_what_the_script_says_is_what_migrate_does(
     migration.require_current_schema()
     close_database()
     with settings_for(database_url, tmp_path):
+        assert "-- migrations/9001_index\n-- autocommit\n" in script()
         assert migrate() == ["migrations/9001_index"]
     assert dump_schema(bare_url) == dump_schema(database_url)

@@ -1,4 +1,4 @@
-"""Workers and servers of the previous release (schema version 15) call these on the new schema."""
+"""Database functions that workers and servers of release 15 (schema version 15) call on the new schema."""
 
 from collections.abc import Callable
 from typing import Any
@@ -118,7 +118,7 @@ def test_it_declares_gates(old: OldWorker, connection: psycopg.Connection) -> No
 
 
 def test_a_claim_that_was_under_way_takes_its_slots(old: OldWorker, connection: psycopg.Connection) -> None:
-    """It has started its tasks by the old claim, and ends with the new take_slots."""
+    """The claim has started its tasks in the old function, and ends with a call of the new take_slots."""
     ids = submit_many([NewTask("quick", {}, tenant="t") for _ in range(2)])
     gated_task(p=1)
     old.claim(10)

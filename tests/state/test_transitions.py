@@ -6,11 +6,11 @@ import psycopg
 import pytest
 
 from state import submit
-from state.transitions import BIRTHS, FINISHED, MOVES, STATUSES
+from state.transitions import FINISHED, LIVE, MOVES, STARTABLE, STATUSES, TERMINAL
 
 
 def put(connection: psycopg.Connection, task_id: str, status: str) -> None:
-    """Past the guard, as nothing but a test may."""
+    """Sets a status without the guard."""
     with connection.transaction():
         connection.execute("ALTER TABLE callboard.tasks DISABLE TRIGGER guard_moves")
         connection.execute("UPDATE callboard.tasks SET status = %s WHERE id = %s", [status, task_id])
@@ -30,7 +30,7 @@ def test_every_pair_of_statuses(connection: psycopg.Connection) -> None:
             assert refused.value.sqlstate == "CB001"
 
 
-@pytest.mark.parametrize("status", sorted(set(STATUSES) - BIRTHS))
+@pytest.mark.parametrize("status", sorted(set(STATUSES) - STARTABLE))
 def test_nothing_is_born_in_the_middle(connection: psycopg.Connection, status: str) -> None:
     template = submit("quick", {}).task_id
     columns = connection.execute(
@@ -58,4 +58,7 @@ def test_one_illegal_row_stops_the_whole_statement(connection: psycopg.Connectio
 
 def test_terminal_means_terminal() -> None:
     assert MOVES["completed"] == MOVES["canceled"] == frozenset()
+    assert {"completed", "canceled"} == TERMINAL
     assert {"completed", "canceled", "dead"} == FINISHED
+    assert {"scheduled", "queued", "waiting", "running", "paused"} == LIVE
+    assert STARTABLE < LIVE

@@ -35,7 +35,7 @@ def old_url(postgres: TestPostgres, tmp_path: Path, previous_tree: Path) -> Iter
 
 @pytest.fixture
 def connection(old_url: str) -> Iterator[psycopg.Connection]:
-    """For a look from outside, in autocommit."""
+    """A connection that uses none of our code, in autocommit."""
     with psycopg.connect(old_url, autocommit=True, row_factory=psycopg.rows.dict_row) as opened:
         yield opened
 
@@ -52,7 +52,7 @@ def new(old_url: str, tmp_path: Path) -> Release:
 
 @pytest.fixture
 def keep() -> Iterator[Callable[[_R], _R]]:
-    """Ends what it was given after the test."""
+    """Ends the given processes after the test."""
     kept: list[Running] = []
 
     def keep(running: _R) -> _R:

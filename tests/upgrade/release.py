@@ -13,10 +13,10 @@ import httpx2
 
 from tests.support.eventually import eventually
 
-PREVIOUS = "fbc2e5d"  # the commit that landed last: the release that people run while they migrate to this one
+PREVIOUS = "fbc2e5d"  # the last release that has landed: its processes run while the database is migrated
 
 ROOT = Path(__file__).parents[2]
-MODULES = Path(__file__).parent / "modules"  # what processes of both releases import
+MODULES = Path(__file__).parent / "modules"  # imported by processes of both releases
 
 
 class Release:
@@ -32,7 +32,7 @@ class Release:
         }
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """`callboard`, as this release has it."""
+        """Runs `callboard` of this release."""
         program = [sys.executable, "-c", "from deploy.cli import main; main()", *arguments]
         return subprocess.run(program, cwd=self.tree, env=self.environment, capture_output=True, text=True, timeout=120)
 
@@ -98,7 +98,7 @@ class Server(Running):
 
 
 def unpack(commit: str, folder: Path) -> Path:
-    """The tree of a commit, from this repository's own history."""
+    """Unpacks the tree of a commit from this repository's own history."""
     packed = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True)
     assert packed.returncode == 0, f"a clone with its history is needed: {packed.stderr.decode()}"
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed.stdout, check=True)

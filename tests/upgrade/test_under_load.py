@@ -18,18 +18,18 @@ ENOUGH = 8  # tasks that a release has to complete in each part of the test
 
 
 class Journal:
-    """What the tasks have written down themselves."""
+    """The file in which tasks note that they begin and end."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def lines(self, word: str) -> list[tuple[str, str, str]]:
-        """(tree, task id, epoch) for begin and end."""
+        """Returns (tree, task id, epoch) of each line that starts with the word, which is begin or end."""
         found = (line.split() for line in self._file.read_text().splitlines())
         return [(tree, task, epoch) for kind, tree, task, epoch in found if kind == word]
 
     def wait_for_more(self, *releases: Release) -> None:
-        """Each of these releases completes enough tasks from now on."""
+        """Waits until each of these releases has completed enough tasks from now on."""
 
         def ended() -> Counter[str]:
             return Counter(tree for tree, _, _ in self.lines("end"))
@@ -51,7 +51,7 @@ def end_everything(traffic: Traffic, connection: psycopg.Connection) -> None:
 
 
 def check_history(connection: psycopg.Connection, kinds: dict[str, str], journal: Journal) -> None:
-    """Each task has ended as it should, was begun once in each epoch, and nothing of what it said is lost."""
+    """Each task has ended as it should and was begun once in each epoch, and none of its events is lost."""
     begun = Counter((task, epoch) for _, task, epoch in journal.lines("begin"))
     assert {key: times for key, times in begun.items() if times > 1} == {}
     tasks = Counter(task for task, _ in begun)
@@ -82,7 +82,7 @@ def check_history(connection: psycopg.Connection, kinds: dict[str, str], journal
 
 
 def check_streams(traffic: Traffic, connection: psycopg.Connection) -> None:
-    """Each stream has sent every line of its task's history, in order, and then `done`."""
+    """Each stream has sent every event of its task, in order, and then `done`."""
     assert traffic.streams
     for task_id, stream in traffic.streams.items():
         *lines, done = [sent for sent in stream.result(30) if not sent.comments]
@@ -122,7 +122,8 @@ def test_the_previous_release_runs_on_through_a_migration_beside_a_long_reader(
         assert f"migrations/{VERSION:04}" in migrated.stdout, migrated
         journal.wait_for_more(old)
 
-        late_workers = keep(old.start_workers(tmp_path / "late-workers.log", threads=1))  # it can also start
+        # Workers of the previous release can also start now.
+        late_workers = keep(old.start_workers(tmp_path / "late-workers.log", threads=1))
         new_workers = keep(new.start_workers(tmp_path / "new-workers.log", threads=2))
         new_server = keep(new.start_server(tmp_path / "new-server.log")).wait_ready()
         for workers in (late_workers, new_workers):

@@ -1,4 +1,4 @@
-"""Every verb of the previous release works on the new schema, and on each state of it on the way there."""
+"""Every verb of the previous release works on the new schema, and after each step of the migration to it."""
 
 import json
 import subprocess
@@ -9,14 +9,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from state.database.connection import Connection
-from state.database.pool import get_database
+from state.database import Connection, connect
 from state.database.statements import statement
 from state.schema import migration
 from state.schema.migration import apply_pending, migrate
+from state.schema.steps import Step
 from state.schema.version import VERSION, require_current_schema
-from tests.support.clients import dump_schema
 from tests.upgrade.release import MODULES, Release, Running
+from tests.upgrade.schema import describe_schema
 
 # Those that change the schema itself, and the one with which a listener asks whether its connection is alive.
 NOT_VERBS = {"alive", "session"}
@@ -40,10 +40,10 @@ def test_after_each_step_of_a_migration_every_verb_of_the_previous_release_works
     play("before")
     statements = {path.stem for path in (old.tree / "state" / "sql").glob("*.sql")}
     assert {name for name in statements if not name.startswith("schema_")} - NOT_VERBS <= used
-    with get_database().connect("migrate", direct=True) as migrator:
+    with connect("migrate", direct=True) as migrator:
         steps = 0
         for step in apply_pending(migrator):
-            play(f"after {step[0].name}")
+            play(f"after {step.name}")
             steps += 1
     assert steps > 0
     play("after the migration")
@@ -62,10 +62,10 @@ def test_a_step_that_waits_for_a_lock_holds_none_that_stops_pulses(
     stopping = ["ShareLock", "ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock"]
     locked: dict[str, list[set[str]]] = {}
 
-    def run_and_look(migrator: Connection, step: migration.Step) -> None:
-        seen = locked.setdefault(step[0].name.partition("/")[0] if len(step) > 1 else step[0].name, [])
+    def run_and_look(migrator: Connection, step: Step) -> None:
+        seen = locked.setdefault(step.name.partition("/")[0] if len(step.files) > 1 else step.name, [])
         with migrator.transaction():
-            for file in step:
+            for file in step.files:
                 migrator.execute(file.text, prepare=False)
                 migrator.execute(statement("schema_applied"), {"name": file.name, "digest": file.digest})
                 held = migrator.execute(
@@ -81,7 +81,7 @@ def test_a_step_that_waits_for_a_lock_holds_none_that_stops_pulses(
     migration.migrate()
     functions = locked.pop("functions")
     assert functions[0] == set()
-    assert "callboard.tasks" in functions[-1]  # its triggers
+    assert "callboard.tasks" in functions[-1]  # locked for its triggers
     pulsed = {"callboard.leases", "callboard.workers"}
     for before, after in pairwise(functions):
         assert before == after or not before & pulsed, (before, after)
@@ -92,7 +92,7 @@ def test_a_migrated_schema_is_the_same_as_a_fresh_one(
     old: Release, new: Release, old_url: str, database_url: str
 ) -> None:
     assert new.command("migrate").returncode == 0
-    assert dump_schema(old_url) == dump_schema(database_url)
+    assert describe_schema(old_url) == describe_schema(database_url)
 
 
 def test_the_previous_release_says_ready_and_its_own_migrate_changes_nothing(
@@ -107,4 +107,4 @@ def test_the_previous_release_says_ready_and_its_own_migrate_changes_nothing(
     before = connection.execute(functions).fetchone()
     assert json.loads(old.command("migrate", "--json").stdout) == {"applied": []}
     assert connection.execute(functions).fetchone() == before
-    assert old.command("list", "--json").returncode == 0  # refused where its schema is not current
+    assert old.command("list", "--json").returncode == 0  # refused if its schema is not current

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from tests.taskapi.following import Sent, read_all
+from tests.support.following import Frame, read_all
 
 LINES = 5  # of each task
 _MOST_QUEUED = 20
@@ -24,7 +24,7 @@ class Traffic:
         self._over = threading.Event()
         self._followers = ThreadPoolExecutor(8)
         self.kinds: dict[str, str] = {}  # by task id: completes, canceled, paused or dies
-        self.streams: dict[str, Future[list[Sent]]] = {}
+        self.streams: dict[str, Future[list[Frame]]] = {}
         self.answers: Counter[tuple[str, int]] = Counter()
         self.bad: list[str] = []
 

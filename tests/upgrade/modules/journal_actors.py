@@ -1,4 +1,4 @@
-"""Actors that processes of both releases know. They write down who ran what: task, epoch, and the code that ran it."""
+"""Actors that processes of both releases know. They note in a journal which code ran which task in which epoch."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ class Lines(BaseModel):
 
 
 def note(*words: object) -> None:
-    """One write of one line: whole or not at all, whoever else writes."""
+    """Writes one line at once, so that lines of several processes do not mix."""
     with Path(os.environ["JOURNAL"]).open("a") as journal:
         journal.write(" ".join(map(str, words)) + "\n")
 
@@ -65,7 +65,7 @@ def dies(ctx: Context, request: Lines) -> None:
 
 @task(queue="journal", max_attempts=3)
 def holds(ctx: Context, request: Lines) -> int:
-    """Speaks until the file beside the journal is there."""
+    """Emits tokens until the file beside the journal exists."""
     note("begin", TREE, ctx.task_id, ctx.epoch)
     number = 0
     while not Path(os.environ["JOURNAL"] + ".go").exists():

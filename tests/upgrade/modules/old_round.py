@@ -49,7 +49,7 @@ def check(condition: object, what: str) -> None:
 
 
 class Round:
-    """Names of its own, so that one round does not meet what another has left."""
+    """Uses names of its own, so that one round does not find tasks of another."""
 
     def __init__(self, number: int, desk: Any) -> None:
         self.number = number
@@ -86,7 +86,7 @@ class Round:
         gates.wake(row["gates"])
 
     def kill(self, **options: Any) -> str:
-        """A dead letter."""
+        """Makes a dead letter."""
         task = submit("quick", {}, **options)
         self.end(self.claim_one(task.task_id), "failed", error=BOOM)
         self.status(task.task_id, "dead")
@@ -125,7 +125,7 @@ class Round:
         held = {lease.id for lease in claims.pulse(self.desk, self.me.id)}
         check(claimed.id in held, "the pulse lists the lease")
         lines = [{"kind": "token", "data": {"text": text}} for text in "ab"]
-        for number in (1, 1, 2):  # sent again, it is written once
+        for number in (1, 1, 2):  # a report that is sent again is written once
             report = Report(claimed.id, claimed.epoch, number, {"percent": 5}, tokens=3, cost=0.5, events=lines)
             check(claims.report(self.desk, [report]) == {(claimed.id, claimed.epoch)}, "report")
         check(claims.save(claimed.id, claimed.epoch, {"page": 1}) == {"page": 1}, "save")
@@ -211,7 +211,7 @@ class Round:
         self.end(self.claim_one(fourth.task_id))
 
     def survives(self) -> None:
-        """A worker whose process is gone."""
+        """Recovers the task of a worker whose process is gone."""
         gone = Identity(self.name("gone"), self.me.host, self.me.boot_id, self.me.pid_namespace, 2**22 + 1, 1.0)
         workers.register(gone, [QUEUE], 1)
         check(gone.id in {row["id"] for row in workers.list_workers()}, "registered")
@@ -252,9 +252,9 @@ class Round:
             check(generations.get_generation(begun.id)["prompt"] == "a lighthouse", "generation")
 
     def tells(self) -> None:
-        schema.require_current_schema()  # what its /readyz and its workers ask
+        schema.require_current_schema()  # called by its /readyz and its workers
         check(schema.migrate() == [], "its own migrate changes nothing")
-        workers.register(self.me, [QUEUE], 4)  # another identity of this process has taken it for dead
+        workers.register(self.me, [QUEUE], 4)  # another identity of this process has declared it dead
         check(vitals.get_vitals().workers == 1, "vitals")
         check(queues.queue_status()["queues"]["dlq"] == 0, "nothing is left dead")
         pace.note_pace({"quick": 0.5})

@@ -1,4 +1,4 @@
--- dramatiq-pg's own table, for the plain Dramatiq actors that people bring along (its schema.sql needs psql).
+-- The table of dramatiq-pg, for plain Dramatiq actors. Its own schema.sql needs psql.
 CREATE SCHEMA IF NOT EXISTS dramatiq;
 
 CREATE TYPE dramatiq.state AS ENUM ('queued', 'consumed', 'rejected', 'done');
@@ -13,3 +13,5 @@ CREATE TABLE dramatiq.queue (
     result_ttl timestamptz
 );
 CREATE INDEX queue_state_mtime ON dramatiq.queue (state, mtime);
+
+COMMENT ON TABLE dramatiq.queue IS 'Messages of plain Dramatiq actors, as dramatiq-pg keeps them. Tasks are in callboard.tasks.';

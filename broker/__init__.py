@@ -1,4 +1,4 @@
-"""Runs tasks on Dramatiq workers: claim, settle, pulse, middleware. Actors need only these names."""
+"""Runs tasks on Dramatiq workers. People who write actors need only the names that are imported here."""
 
 from broker.adapter.broker import TaskBroker
 from broker.context import Context

@@ -1,4 +1,4 @@
-"""What a running task can do: say how far it is, keep what it must not lose, learn that it should stop."""
+"""The context of a running task: it reports progress and events, saves checkpoints, and says when to stop."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,17 +13,17 @@ from broker.execution.failures import TokenLimitExceeded
 from broker.execution.held import HeldTasks
 from broker.execution.interruptible import Shield
 from broker.execution.sandboxes import Sandboxes, SandboxResult
-from broker.execution.storable import event_data
+from broker.execution.storable import to_event_data
 from broker.execution.transaction import CompletingTransaction
 from state import jsonsafe
 from state.errors import LeaseLost
 from state.logs import log
 from state.masking import mask_start
 from state.settings import get_settings
+from state.tasks.events import RESERVED_KINDS
 from state.workers import leases
 
 _MESSAGE = 1000  # characters
-_OWN_KINDS = ("status", "snapshot", "done", "control", "progress", "payload")
 _OWN_STAGES = ("requested", "seen", "still running", "stopped")
 
 
@@ -34,11 +34,11 @@ class Context:
         claimed = execution.claimed
         self.task_id = claimed.id
         self.epoch = claimed.epoch
-        self.worker = held.worker  # with task_id and epoch, the fence of whatever is written for the task
+        self.worker = held.worker  # with task_id and epoch, the fence of every write for the task
         self.attempt = claimed.attempt
         self.max_attempts = claimed.max_attempts
         self.tenant = claimed.tenant
-        self.result: Any = None  # what the task ends with when its transaction completes it
+        self.result: Any = None  # the result of a task that ctx.transaction() completes
         self._execution = execution
         self._held = held
         self._checkpoint = claimed.checkpoint
@@ -46,46 +46,48 @@ class Context:
 
     @cached_property
     def log(self) -> FilteringBoundLogger:
-        """structlog, bound to the task."""
+        """The structlog logger, bound to the task."""
         claimed = self._execution.claimed
         return log.bind(task_id=claimed.id, actor=claimed.actor, epoch=claimed.epoch)
 
     def progress(self, percent: float | None = None, message: str = "") -> None:
-        """Where the work stands. The latest wins; it is written at most a few times a second."""
-        with self._saying():
+        """Reports progress. The latest report wins; it is written at most a few times a second."""
+        with self._writing():
             if percent is not None and not 0 <= percent <= 100:
                 raise ValueError(f"percent must be 0 to 100, not {percent!r}")
-            # Masked when it is written; here only if it has to be cut, for half a secret would not be recognized.
+            # Masked when it is written. A text that is cut is masked here: half a secret would not be recognized later.
             text = jsonsafe.clean_text(message if len(message) <= _MESSAGE else mask_start(message, _MESSAGE), _MESSAGE)
             elapsed = self._execution.elapsed_ms
             self._execution.set_progress({"percent": percent, "message": text, "elapsed_ms": elapsed})
             self._held.wakeup.set()
 
     def emit(self, kind: str, data: dict[str, Any]) -> None:
-        """A line for the task's history, such as a part of the output. Whoever watches gets it, now or later."""
-        if kind in _OWN_KINDS:
-            raise ValueError(f"{kind!r} is a kind of Callboard's own")
-        with self._saying():
-            self._execution.add_event(kind, event_data(data), wait=True)
+        """Adds an event to the task's history, such as a part of the output. Streams of the task send it, now or
+        later."""
+        if kind in RESERVED_KINDS:
+            raise ValueError(f"{kind!r} is a kind of event that only Callboard writes")
+        with self._writing():
+            self._execution.add_event(kind, to_event_data(data), wait=True)
             self._held.wakeup.set()
 
     def receipt(self, stage: str, **data: Any) -> None:
-        """A stage of stopping, for whoever asked for it: `ctx.receipt("provider canceled", job="…")`."""
+        """Reports a stage of a pause or a cancel: `ctx.receipt("provider canceled", job="…")`."""
         if stage in _OWN_STAGES:
-            raise ValueError(f"{stage!r} is a stage of Callboard's own")
-        with self._saying():
-            self._execution.add_stage(stage, **event_data(data))
+            raise ValueError(f"{stage!r} is a stage that only Callboard reports")
+        with self._writing():
+            self._execution.add_stage(stage, **to_event_data(data))
             self._held.wakeup.set()
 
     @property
     def checkpoint(self) -> Mapping[str, Any]:
-        """What this task has saved, in this attempt or an earlier one, in this process or another."""
+        """The values that this task has saved, in this attempt or an earlier one, in this process or another."""
         return MappingProxyType(self._checkpoint)
 
     def save(self, **values: Any) -> None:
-        """Keeps values over attempts. Durable when it returns; raises LeaseLost when the task is no longer ours."""
+        """Keeps values over attempts. They are durable when it returns. Raises LeaseLost if this process no longer
+        owns the task."""
         jsonsafe.check(values)
-        with self._saying():
+        with self._writing():
             try:
                 self._checkpoint = leases.save(self.worker, self.task_id, self.epoch, values)
             except LeaseLost:
@@ -93,61 +95,66 @@ class Context:
                 raise
 
     def use(self, tokens: int = 0, cost: float = 0) -> None:
-        """Counts what the work has cost. Adds up over attempts; raises TokenLimitExceeded above the limit."""
-        with self._saying():
+        """Adds to the usage, which is counted over all attempts. Raises TokenLimitExceeded above the limit."""
+        with self._writing():
             used = self._execution.add_usage(tokens, cost)
         limit = get_settings().token_limit
         if limit is not None and used > limit:
             raise TokenLimitExceeded(used, limit)
 
     @contextmanager
-    def _saying(self) -> Iterator[None]:
-        """Raises LeaseLost when the task is no longer ours."""
+    def _writing(self) -> Iterator[None]:
+        """Shields the block from interrupts. Raises LeaseLost if this process no longer owns the task."""
         with self.shielded():
-            self._held.require_right(self._execution)
+            self._held.require_ownership(self._execution)
             yield
 
     @property
     def canceled(self) -> bool:
-        """Somebody asked for the task to stop, or the process must end. Code in long loops can look here."""
+        """Whether the code should stop: a pause or cancel was requested, or the process ends. Check it in long
+        loops."""
         return self._execution.stop is not None
 
     @property
     def request(self) -> str | None:
-        """What was asked of the task: "pause", "cancel" or "force". None also when the process ends or the time limit
-        is reached: the task goes on later, so nothing of it should be withdrawn."""
+        """The request of a user: "pause", "cancel" or "force". None if the process ends or the time limit is reached:
+        the task goes on later, so the code should not undo its work."""
         return self._execution.request
 
     def shielded(self) -> Shield:
-        """`with ctx.shielded():` no interrupt strikes in here; one that arrives is raised at the end of the block. For
-        the few steps that must not be torn apart, such as cleaning up."""
+        """`with ctx.shielded():` no interrupt is raised inside the block; one that arrives is raised at its end. For a
+        few steps that must not be separated, such as cleaning up."""
         return self._execution.code.shield()
 
     def sandbox(self, command: Sequence[str], *, timeout_seconds: float = 60, **limits: int) -> SandboxResult:
-        """Runs a program to its end, in a folder of its own, and answers its exit code and output; what it writes is
-        told as `log` events meanwhile. Limits: memory, file_size, open_files, processes, output. Whatever stops the
-        task kills the program with all that it has started. In an async actor: `await asyncio.to_thread(…)`."""
-        # One for all threads of the task.
+        """Runs a program to its end, in a folder of its own, and returns its exit code and output. The output is also
+        emitted as `log` events while the program runs. Limits: memory, file_size, open_files, processes, output. If the
+        task is stopped, the program and all its descendants are killed. In an async actor:
+        `await asyncio.to_thread(ctx.sandbox, …)`."""
+        # One object for all threads of the task.
         sandboxes: Sandboxes = self.__dict__.setdefault("_sandboxes", Sandboxes(self, self._execution))
         return sandboxes.run(command, timeout_seconds, limits)
 
     def transaction(self, result: Any = None) -> CompletingTransaction:
-        """`with ctx.transaction() as conn:` what is written with conn commits together with the task's completion, or
-        not at all. The task's result is `result`, or what `ctx.result` is when the block ends; what the actor returns
-        after it is ignored. Raises LeaseLost, with nothing written, when the task is no longer ours."""
+        """`with ctx.transaction() as conn:` writes with conn commit together with the task's completion, or not at
+        all. The task's result is `result`, or the value of `ctx.result` at the end of the block; the value that the
+        actor returns is ignored. Raises LeaseLost, with nothing written, if this process no longer owns the task."""
         if self._transaction is not None:
-            raise RuntimeError("a task can be completed once: this is its second ctx.transaction()")
+            raise RuntimeError("a task can be completed only once: this is its second ctx.transaction()")
         if result is not None:
             self.result = result
-        self._transaction = CompletingTransaction(self._execution, self._held, lambda: self.result)
+        self._transaction = self._make_transaction()
         return self._transaction
 
+    def _make_transaction(self) -> CompletingTransaction:
+        return CompletingTransaction(self._execution, self._held, lambda: self.result)
+
     def close(self) -> None:
-        """The code has ended, perhaps between any two steps."""
+        """Cleans up after the code has ended, perhaps by an interrupt between any two steps."""
         if self._transaction is not None:
             self._transaction.abandon()
         try:
             if self._sandboxes is not None:
-                self._sandboxes.leave_all()
-        except Exception:  # the task's end must be written all the same
+                self._sandboxes.close_all()
+        except Exception:  # the end of the task must be written nevertheless
             self.log.exception("a sandbox was not killed")

@@ -1,17 +1,17 @@
-"""`@task`: declares a kind of work. The function gets a context and its request; what it returns is the result."""
+"""`@task` declares an actor. Its function takes a context and a request, and returns the result of the task."""
 
 import inspect
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeVar, cast, get_type_hints
 
 import dramatiq
 from pydantic import BaseModel
 
-from broker.execution.runner import run_task
+from broker.execution.runner import Work, run_task
 from state.gates import Gate
 from state.settings import get_settings
-from state.tasks import catalog
 from state.tasks.catalog import STANDARD_POLICY, ActorSpec, RetryPolicy
 
 _W = TypeVar("_W", bound=Callable[..., Any])
@@ -21,6 +21,11 @@ DEFAULT_QUEUE = "tasks"
 
 class TaskActor(dramatiq.Actor[[Any], None]):
     """A Dramatiq actor whose messages are tasks: `send(request)` submits one."""
+
+    def __init__(self, fn: Callable[[Any], None], *, spec: ActorSpec, work: Work, **options: Any) -> None:
+        self.spec = spec
+        self.work = work  # the decorated function
+        super().__init__(fn, **options)
 
 
 def task(
@@ -34,9 +39,10 @@ def task(
     known_gates: Callable[[], Iterable[Gate]] | None = None,
     name: str | None = None,
 ) -> Callable[[_W], TaskActor]:
-    """Declares an actor. `max_age` and `time_limit` are seconds; `policy` says how long to wait between attempts.
-    `max_attempts` defaults to CALLBOARD_MAX_ATTEMPTS. `gates` is asked with each request where it has to pass;
-    `known_gates` are entered when a worker boots."""
+    """Declares an actor. `max_age` and `time_limit` are in seconds; `policy` sets the delays between attempts;
+    `max_attempts` defaults to CALLBOARD_MAX_ATTEMPTS. `gates` is called with a request and returns the gates that its
+    task must pass, always the same ones for the same request. `known_gates` returns gates that are declared when a
+    worker starts."""
 
     def declare(function: _W) -> TaskActor:
         spec = ActorSpec(
@@ -59,12 +65,11 @@ def task(
         run.__doc__ = function.__doc__
         actor = dramatiq.actor(
             run,
-            actor_class=TaskActor,
+            actor_class=partial(TaskActor, spec=spec, work=function),
             actor_name=spec.name,
             queue_name=queue,
-            time_limit=math.inf,  # the watchdog keeps to spec.time_limit: Dramatiq's own can strike outside the task
+            time_limit=math.inf,  # the watchdog enforces spec.time_limit: Dramatiq's could interrupt our own code
         )
-        catalog.enter(spec)
         return cast("TaskActor", actor)
 
     return declare

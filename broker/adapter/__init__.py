@@ -1,1 +1,1 @@
-"""Connects tasks to Dramatiq and dramatiq-pg."""
+"""The connection to Dramatiq and dramatiq-pg."""

@@ -1,4 +1,4 @@
-"""The broker: tasks are rows of the state store, any other message is dramatiq-pg's."""
+"""The broker: messages for task actors become rows of the state store; all other messages go to dramatiq-pg."""
 
 import threading
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from dramatiq.broker import Consumer
 from dramatiq.common import q_name
 from dramatiq_pg import PostgresBroker
 
-from broker.adapter.middleware import standard_middleware
+from broker.adapter.middleware import make_middleware
 from broker.adapter.plain import LazyPool, PlainConsumer
 from broker.execution.held import get_held_tasks
 from broker.task import TaskActor
@@ -20,7 +20,7 @@ _OPTIONS = ("queue", "priority", "max_attempts", "available_at", "max_age_second
 
 class TaskBroker(PostgresBroker):
     def __init__(self) -> None:
-        super().__init__(pool=LazyPool(), results=True, middleware=standard_middleware())
+        super().__init__(pool=LazyPool(), results=True, middleware=make_middleware())
         self.task_queues: set[str] = set()
 
     def declare_actor(self, actor: Any) -> None:
@@ -38,7 +38,7 @@ class TaskBroker(PostgresBroker):
     def declare_queue(self, queue_name: str) -> None:
         if queue_name not in self.task_queues:
             super().declare_queue(queue_name)
-        elif queue_name not in self.queues:  # without a delay queue: a later task is a scheduled row
+        elif queue_name not in self.queues:  # without a delay queue: a delayed task is a scheduled row
             self.emit_before("declare_queue", queue_name)
             self.queues[queue_name] = True
             self.emit_after("declare_queue", queue_name)
@@ -67,8 +67,8 @@ class TaskBroker(PostgresBroker):
 
 
 class TaskConsumer(Consumer):
-    """Dramatiq wants a consumer for each queue. The dispatcher claims for all of them together and puts the
-    tasks straight into the worker's own queue, so there is nothing to do here but to wait."""
+    """A consumer that only waits. Dramatiq needs one for each queue, but the dispatcher claims for all queues together
+    and puts the tasks into the worker's own queue."""
 
     def __init__(self, timeout: int) -> None:
         self._timeout = timeout / 1000
@@ -78,7 +78,7 @@ class TaskConsumer(Consumer):
         self._closed.wait(self._timeout)
 
     def ack(self, message: MessageProxy) -> None:
-        """The reporter has written the task's end, or will."""
+        """Does nothing: the reporter writes the end of the task."""
 
     nack = ack
 

@@ -1,12 +1,13 @@
-"""A claimed task as a Dramatiq message."""
+"""Dramatiq messages for claimed tasks."""
 
 from dramatiq import Message, MessageProxy
 
 from broker.execution.execution import Execution
 
 
-def message_for(execution: Execution) -> MessageProxy:
-    """Carries the key of the execution and never the payload: Dramatiq logs the arguments of a message that fails."""
+def make_message(execution: Execution) -> MessageProxy:
+    """Returns a message with the key of the execution, without its payload: Dramatiq logs the arguments of messages
+    that fail."""
     claimed = execution.claimed
     return MessageProxy(
         Message(

@@ -1,1 +1,1 @@
-"""One attempt of a task inside a worker process."""
+"""The execution of tasks: one attempt of a task inside a worker process."""

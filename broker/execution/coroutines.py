@@ -1,4 +1,5 @@
-"""Async actors: their coroutine runs on Dramatiq's event loop, and the worker's thread waits for its real end."""
+"""Async actors: the coroutine runs on Dramatiq's event loop, and the worker's thread waits until it has really
+ended."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -10,8 +11,8 @@ from broker.execution.execution import Execution
 
 
 def run_coroutine(execution: Execution, work: Awaitable[Any]) -> Any:
-    """Its value, or what it raised. Dramatiq's own way would not do: it loops for ever on a TimeoutError, and gives up
-    after a second on a coroutine that cleans up before it ends."""
+    """Returns the value of the coroutine, or raises its exception. Dramatiq's own function is not used: it loops for
+    ever on a TimeoutError, and gives up after a second on a coroutine that cleans up before it ends."""
     thread = get_event_loop_thread()
     assert thread is not None  # noqa: S101  (the EventLoop middleware has set it)
 
@@ -20,10 +21,10 @@ def run_coroutine(execution: Execution, work: Awaitable[Any]) -> Any:
         assert current is not None  # noqa: S101
         execution.code.attach(current)
         if execution.stop is not None:
-            current.cancel()  # it was stopped on the way here
+            current.cancel()  # it was stopped before the loop got to it
         try:
             return await work, None
-        except BaseException as exception:  # nothing may get into the loop, which is everybody's
+        except BaseException as exception:  # nothing may escape into the loop that all coroutines share
             return None, exception
 
     try:

@@ -1,4 +1,5 @@
-"""One attempt of a task inside this process, from its claim until its end is written. Its key is (task id, epoch)."""
+"""An execution: one attempt of a task inside this process, from its claim until its end is written. Its key is (task
+id, epoch)."""
 
 import math
 import threading
@@ -16,14 +17,15 @@ _BUFFERED_EVENTS = 1000
 Key = tuple[str, int]
 State = Literal["claimed", "running", "ending", "given back", "abandoned", "lost", "over"]
 
-# Who may still write for the task. HeldTasks makes the moves, under its lock, so each has exactly one winner.
+# The state decides whether this process may still write for the task. HeldTasks makes the moves under its lock, so each
+# move has exactly one winner.
 MOVES: dict[State, frozenset[State]] = {
     "claimed": frozenset({"running", "given back", "lost"}),
     "running": frozenset({"ending", "abandoned", "lost"}),
-    "ending": frozenset({"running", "over"}),  # running again: its transaction was rolled back
+    "ending": frozenset({"running", "over"}),  # running again: the transaction that should end it was rolled back
     "given back": frozenset({"over"}),
-    "abandoned": frozenset({"over"}),  # those who see that this process is gone write its end
-    "lost": frozenset({"over"}),  # as soon as its code has ended
+    "abandoned": frozenset({"over"}),  # another process writes its end when this one is gone
+    "lost": frozenset({"over"}),  # when its code has ended
     "over": frozenset(),
 }
 
@@ -38,21 +40,21 @@ class Execution:
         self.key: Key = (claimed.id, claimed.epoch)
         self.state: State = "claimed"
         self.lease_until = lease_until  # on the boot clock; a heartbeat extends it
-        self.gone_at = math.inf  # when we learned that the lease is gone, on the boot clock
+        self.gone_at = math.inf  # when this process learned that the lease is gone, on the boot clock
         self.claimed_at = time.monotonic()
         self.started_at: float | None = None
         self.deadline = math.inf  # the actor's time limit
-        self.request: str | None = None  # what was asked of it: pause, cancel, force
+        self.request: str | None = None  # the request of a user: pause, cancel or force
         self.stop: type[Interrupt] | None = None
-        self.stopped_at = 0.0  # when it was told to stop
-        self.struck_at = 0.0  # when it was last told so, once more
-        self.reported = False  # as still running
+        self.stop_requested_at = 0.0  # when its code was first told to stop
+        self.interrupted_at = 0.0  # when its code was last told to stop
+        self.reported_as_running = False  # after it was told to stop
         self.code = Interruptible()
         self.flushed = threading.Condition()
         self._tokens = claimed.tokens
         self._report = Report(claimed.id, claimed.epoch, 1)
-        self._in_flight = False  # a report is on its way into the database
-        self._urgent = False  # somebody waits until all is written
+        self._in_flight = False  # a report is being written
+        self._urgent = False  # a thread waits until everything is written
         self._next_progress = 0.0
         self._next_event = 0.0
 
@@ -61,15 +63,15 @@ class Execution:
         return self.gone_at < math.inf
 
     def move(self, after: State) -> None:
-        """For HeldTasks alone."""
+        """Only HeldTasks may call this."""
         if after not in MOVES[self.state]:
             raise IllegalMove(f"{self.key}: {self.state} -> {after}")
         self.state = after
 
-    # The thread that runs the task.
+    # Called by the thread that runs the task.
 
     def enter_code(self) -> None:
-        """From here on an interrupt can strike."""
+        """Interrupts can be raised in the calling thread from here on."""
         self.code.begin()
         if self.stop is not None:
             raise self.stop
@@ -78,25 +80,26 @@ class Execution:
     def elapsed_ms(self) -> int:
         return int((time.monotonic() - (self.started_at or self.claimed_at)) * 1000)
 
-    # What the running code says.
+    # Called by the running code, through its context.
 
     def set_progress(self, progress: dict[str, Any]) -> None:
         with self.flushed:
             self._report.progress = progress
 
     def add_event(self, kind: str, data: dict[str, Any], *, wait: bool = False) -> None:
-        """`wait`: for the running code itself, which must not fill the memory when the writer is behind."""
+        """Adds an event. With `wait`, waits while too many events are unwritten, so that the memory does not fill
+        up."""
         with self.flushed:
             if wait and len(self._report.events) >= _BUFFERED_EVENTS:
                 self.flushed.wait(timeout=30)
             self._report.events.append({"kind": kind, "data": data})
 
     def add_stage(self, stage: str, **data: Any) -> None:
-        """A stage of a pause or a cancel."""
+        """Adds an event for a stage of a pause or a cancel."""
         self.add_event("control", {"stage": stage, "request": self.request, **data})
 
     def add_usage(self, tokens: int, cost: float) -> int:
-        """Returns all the tokens that the task has used, in this attempt and the earlier ones."""
+        """Returns the tokens that the task has used, in this attempt and in the earlier ones."""
         with self.flushed:
             self._report.tokens += tokens
             self._report.cost += cost
@@ -108,18 +111,18 @@ class Execution:
         return self._tokens
 
     def wait_written(self, timeout: float) -> bool:
-        """Waits until all that was said stands in the history."""
+        """Waits until all events, progress and usage are written. Returns False if the time runs out first."""
         with self.flushed:
             self._urgent = True
             return self.flushed.wait_for(self._all_written, timeout)
 
     def _all_written(self) -> bool:
-        return not (self._in_flight or self.has_news or self._report.tokens or self._report.cost)
+        return not (self._in_flight or self.has_unwritten or self._report.tokens or self._report.cost)
 
-    # The reporter.
+    # Called by the reporter.
 
     def take_report(self, now: float, *, final: bool = False) -> Report | None:
-        """What is due to be written, in its order; None when there is nothing or it is too early."""
+        """Returns the report that is due; None if there is nothing to report, or if it is too early."""
         with self.flushed:
             report = self._report
             final = final or self._urgent
@@ -137,28 +140,28 @@ class Execution:
             self._in_flight = True
             return report
 
-    def written(self) -> None:
+    def note_report_written(self) -> None:
         with self.flushed:
             self._in_flight = False
             self.flushed.notify_all()
 
     @property
-    def has_news(self) -> bool:
+    def has_unwritten(self) -> bool:
         return self._report.progress is not None or bool(self._report.events)
 
-    # Everybody else.
+    # Called by other threads.
 
     def interrupt(self, reason: type[Interrupt]) -> bool:
-        """Stops the running code. False when it does not run, or was stopped for this reason before."""
+        """Stops the running code. Returns False if it does not run, or was stopped for this reason before."""
         with self.flushed:
             if self.stop is reason or self.state == "over":
                 return False
             self.stop = reason
-            self.stopped_at = time.monotonic()
-            self.reported = False
+            self.stop_requested_at = time.monotonic()
+            self.reported_as_running = False
         return self.interrupt_again()
 
     def interrupt_again(self) -> bool:
-        """For code that has swallowed it."""
-        self.struck_at = time.monotonic()
+        """Stops code that has caught the interrupt and goes on."""
+        self.interrupted_at = time.monotonic()
         return self.stop is not None and self.code.interrupt(self.stop)

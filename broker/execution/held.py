@@ -1,11 +1,12 @@
-"""All that the threads of a worker process share: the executions it holds, the line of those that wait for a thread,
-and the ends that are to be written. Every move of an execution is made here, under one lock, so it has exactly one
-winner."""
+"""The tasks that a worker process holds: its executions, the buffer of those that wait for a free thread, and the ends
+that are to be written. All threads of the process share this object. Every move of an execution is made here, under
+one lock, so each move has exactly one winner."""
 
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from broker.execution import outcomes
 from broker.execution.clocks import boot_time
@@ -19,38 +20,40 @@ from state.logs import log
 from state.workers.leases import Claimed, Settlement
 
 Deliver = Callable[[Execution], None]
+StartCheck = Callable[[Execution, Any], None]  # called with the validated request; raises NotStarted
 
-_WITHOUT_LEASE = 3.0  # seconds in which code whose lease is gone must stop
+_WITHOUT_LEASE = 3.0  # seconds that code has to stop after its lease is gone
 
 
 class HeldTasks:
     def __init__(self, worker: str, threads: int, deliver: Deliver, timer: LeaseTimer | None = None) -> None:
         self.worker = worker
         self.threads = threads
-        self.wakeup = Wakeup()  # for the dispatcher, which writes ends and claims
+        self.wakeup = Wakeup()  # of the dispatcher, which writes ends and claims
         self.durations = Durations()  # how long the actors take in this process
-        self.claims_processed = 0  # the number of the last claim whose answer is in here
+        self.claims_processed = 0  # the number of the last claim whose tasks were added
+        self.start_checks: list[StartCheck] = []  # run before the code of each task
         self._deliver = deliver
         self._timer = timer
         self._lock = threading.Lock()
         self._executions: dict[Key, Execution] = {}
-        self._line: deque[Execution] = deque()  # claimed ahead; no thread is free for them yet
-        self._handed: set[Key] = set()  # on their way to a thread that is free
-        self._occupied: dict[Key, Execution] = {}  # their code runs in a thread
+        self._buffer: deque[Execution] = deque()  # claimed ahead; no thread is free for them yet
+        self._handed_over: set[Key] = set()  # on their way to a free thread
+        self._occupied: dict[Key, Execution] = {}  # their code occupies a thread
         self._plain = 0  # threads that run plain Dramatiq messages
         self._ends: list[Settlement] = []
 
-    # The dispatcher.
+    # Called by the dispatcher.
 
     def add(self, claimed: Iterable[Claimed], claim_number: int, lease_until: float) -> None:
-        """Takes the answer to a claim. Executions without a free thread wait in the line."""
+        """Adds the tasks of a claim. Those without a free thread wait in the buffer."""
         with self._lock:
             for each in claimed:
                 execution = Execution(each, lease_until)
                 self._executions[execution.key] = execution
-                self._line.append(execution)
+                self._buffer.append(execution)
             self.claims_processed = claim_number
-            ready = self._next_of_line()
+            ready = self._take_from_buffer()
         self._hand_over(ready)
 
     def take_ends(self) -> list[Settlement]:
@@ -59,12 +62,12 @@ class HeldTasks:
             return ends
 
     def return_ends(self, ends: Sequence[Settlement]) -> None:
-        """They could not be written now."""
+        """Takes back ends that could not be written now."""
         with self._lock:
             self._ends[:0] = ends
 
     def finish(self, ends: Iterable[Settlement]) -> None:
-        """Their ends are written, by us or by somebody else."""
+        """Forgets executions whose ends are written, by this process or by another."""
         with self._lock:
             for each in ends:
                 execution = self._executions.pop((each.id, each.epoch), None)
@@ -72,24 +75,24 @@ class HeldTasks:
                     execution.move("over")
 
     def give_back_idle(self, seconds: float) -> None:
-        """Gives back executions that no thread has started for so long: somebody else may have one free."""
+        """Gives back executions that no thread has started for so long: another process may have a free thread."""
         limit = time.monotonic() - seconds
-        for execution in self.waiting():
+        for execution in self.unstarted():
             if execution.claimed_at < limit:
                 self.give_back(execution)
 
     def give_back_all(self) -> None:
-        """All that no thread has started."""
-        for execution in self.waiting():
+        """Gives back all executions that no thread has started."""
+        for execution in self.unstarted():
             self.give_back(execution)
 
-    # The threads that run tasks.
+    # Called by the threads that run tasks.
 
     def start(self, task_id: str, epoch: int, time_limit: float) -> Execution | None:
-        """None when it was given back or lost on its way to the thread, or has been started before."""
+        """Returns None if the execution was given back or lost on its way to the thread, or was started before."""
         key = (task_id, epoch)
         with self._lock:
-            self._handed.discard(key)
+            self._handed_over.discard(key)
             execution = self._executions.get(key)
             waits = execution is not None and execution.state == "claimed"
             if execution is not None and waits and self._holds_lease(execution):
@@ -100,15 +103,15 @@ class HeldTasks:
                 if self._timer is not None:
                     self._timer.advance(self.lease_until(execution))
                 return execution
-            ready = self._next_of_line()
+            ready = self._take_from_buffer()
         self._hand_over(ready)
         if execution is not None and waits:
-            self.lose(execution, gone=False)  # its lease ended before it could start
+            self.lose(execution, gone=False)  # its lease ended before the code could start
         return None
 
     def end(self, execution: Execution, settlement: Settlement) -> bool:
-        """The code has ended, and its thread is free. False when the end is not written by this: it stands already, or
-        the task is no longer ours."""
+        """Frees the thread of code that has ended. Returns False if the settlement is not used: the end is written
+        already, or this process no longer owns the task."""
         with self._lock:
             self._occupied.pop(execution.key, None)
             wins = execution.state == "running"
@@ -118,46 +121,48 @@ class HeldTasks:
             else:
                 execution.move("over")
                 self._executions.pop(execution.key, None)
-            ready = self._next_of_line()
+            ready = self._take_from_buffer()
         self._hand_over(ready)
         self.wakeup.set()
         return wins
 
-    def begin_completion(self, execution: Execution) -> None:
-        """The task's own transaction is about to write its end. Raises LeaseLost when it no longer may."""
+    def begin_own_end(self, execution: Execution) -> None:
+        """Reserves the end for the thread that runs the task, which writes it itself. Raises LeaseLost if it no longer
+        may."""
         with self._lock:
             if execution.state != "running" or not self._holds_lease(execution):
                 raise LeaseLost(*execution.key)
             execution.move("ending")
 
-    def cancel_completion(self, execution: Execution) -> None:
-        """The task's own transaction was rolled back."""
+    def cancel_own_end(self, execution: Execution) -> None:
+        """Undoes begin_own_end: the end was not written."""
         with self._lock:
             if execution.state == "ending":
                 execution.move("running")
 
-    def require_right(self, execution: Execution) -> None:
-        """Raises LeaseLost when nothing may be said for the task any more: also when this process was stopped past its
-        lease, and the heartbeat has not noticed yet."""
+    def require_ownership(self, execution: Execution) -> None:
+        """Raises LeaseLost if this process no longer owns the task: also if the process was suspended until after the
+        end of the lease, and the heartbeat has not noticed yet."""
         if execution.state == "lost" or not self._holds_lease(execution):
             self.lose(execution)
             raise LeaseLost(*execution.key)
 
-    # Everybody.
+    # Called by any thread.
 
     def give_back(self, execution: Execution) -> bool:
-        """True when no thread had started it; then none will, and it is released."""
+        """Releases the task if no thread has started it. Returns False if one has."""
         with self._lock:
             if execution.state != "claimed":
                 return False
             execution.move("given back")
-            self._leave_line(execution)
+            self._remove_from_buffer(execution)
             self._ends.append(outcomes.released(execution.claimed))
         self.wakeup.set()
         return True
 
     def abandon(self, execution: Execution) -> bool:
-        """True when its end is now left to those who see that this process, and its code with it, is gone."""
+        """Leaves the end of running code to the process that finds this process gone. Returns False if the code has
+        ended."""
         with self._lock:
             if execution.state != "running":
                 return False
@@ -165,7 +170,7 @@ class HeldTasks:
             return True
 
     def release_orphan(self, task_id: str, epoch: int) -> None:
-        """The database thinks that we hold it, and we do not."""
+        """Releases a task that this process holds according to the database, and in fact does not."""
         with self._lock:
             if (task_id, epoch) in self._executions:
                 return
@@ -173,15 +178,15 @@ class HeldTasks:
         self.wakeup.set()
 
     def lose(self, execution: Execution, *, gone: bool = True) -> bool:
-        """Stops its code; nothing more is written for it. `gone`: the task is somebody else's by now; otherwise it will
-        be, unless its code stops in time."""
+        """Stops the code of a task whose lease is lost; nothing more is written for it. With `gone` another process
+        may own the task already; without, the lease is about to end."""
         with self._lock:
             if gone and execution.state in ("claimed", "running", "lost") and not execution.lease_is_gone:
                 execution.gone_at = boot_time()
             if execution.state not in ("claimed", "running"):
                 return False
             execution.move("lost")
-            self._leave_line(execution)
+            self._remove_from_buffer(execution)
             if execution.key not in self._occupied:
                 execution.move("over")
                 self._executions.pop(execution.key, None)
@@ -191,7 +196,7 @@ class HeldTasks:
         return True
 
     def renew(self, keys: Iterable[Key], until: float) -> None:
-        """Extends these leases until then, on the boot clock. The others end when they did before."""
+        """Extends these leases until then, on the boot clock. All other leases keep their end."""
         with self._lock:
             for key in keys:
                 if (execution := self._executions.get(key)) is not None:
@@ -199,18 +204,18 @@ class HeldTasks:
         self.set_timer()
 
     def set_timer(self) -> None:
-        """Ends this process with the first lease whose code still runs; never if none does."""
+        """Sets the timer to the first end of a lease whose code still runs, or to never if no code runs."""
         if self._timer is not None:
             with self._lock:
                 # Code that goes on after its task was completed needs no lease.
                 running = [execution for execution in self._occupied.values() if execution.state != "ending"]
-                self._timer.set(min(map(self._end_of_patience, running), default=None))
+                self._timer.set(min(map(self._get_kill_time, running), default=None))
 
-    def _end_of_patience(self, execution: Execution) -> float:
+    def _get_kill_time(self, execution: Execution) -> float:
         return execution.gone_at + _WITHOUT_LEASE if execution.lease_is_gone else self.lease_until(execution)
 
     def lease_until(self, execution: Execution) -> float:
-        """On the boot clock; long ago when the lease is certainly gone."""
+        """Returns the end of the lease on the boot clock; 0 if the lease is certainly gone."""
         return 0.0 if execution.lease_is_gone else execution.lease_until
 
     def _holds_lease(self, execution: Execution) -> bool:
@@ -224,22 +229,22 @@ class HeldTasks:
             return list(self._executions.values())
 
     def running(self) -> list[Execution]:
-        """Those whose code occupies a thread, whatever became of their right to write."""
+        """Returns the executions whose code occupies a thread, also those that may no longer write."""
         with self._lock:
             return list(self._occupied.values())
 
-    def waiting(self) -> list[Execution]:
-        """Those that no thread has started yet."""
+    def unstarted(self) -> list[Execution]:
+        """Returns the executions that no thread has started yet."""
         with self._lock:
-            handed = [self._executions[key] for key in self._handed if key in self._executions]
-            return [*self._line, *(execution for execution in handed if execution.state == "claimed")]
+            handed_over = [self._executions[key] for key in self._handed_over if key in self._executions]
+            return [*self._buffer, *(execution for execution in handed_over if execution.state == "claimed")]
 
     def is_idle(self) -> bool:
-        """Whether nothing is held and every end is written."""
+        """Returns whether nothing is held and every end is written."""
         with self._lock:
             return not (self._executions or self._ends or self._occupied)
 
-    # Threads that run plain Dramatiq messages.
+    # Called by threads that run plain Dramatiq messages.
 
     def occupy_plain(self) -> None:
         with self._lock:
@@ -248,7 +253,7 @@ class HeldTasks:
     def leave_plain(self) -> None:
         with self._lock:
             self._plain -= 1
-            ready = self._next_of_line()
+            ready = self._take_from_buffer()
         self._hand_over(ready)
         self.wakeup.set()
 
@@ -257,31 +262,32 @@ class HeldTasks:
         return self._plain
 
     def _hand_over(self, ready: list[Execution]) -> None:
-        """Without the lock. An execution that is given back meanwhile is not started when its message arrives."""
+        """Called without the lock. An execution that is given back meanwhile is not started when its message
+        arrives."""
         for execution in ready:
             self._deliver(execution)
 
-    # Under the lock.
+    # Called with the lock held.
 
-    def _next_of_line(self) -> list[Execution]:
-        """As many of the line as there are free threads."""
+    def _take_from_buffer(self) -> list[Execution]:
+        """Returns as many executions as there are free threads."""
         ready = []
-        while self._line and len(self._handed) + len(self._occupied) + self._plain < self.threads:
-            execution = self._line.popleft()
-            self._handed.add(execution.key)
+        while self._buffer and len(self._handed_over) + len(self._occupied) + self._plain < self.threads:
+            execution = self._buffer.popleft()
+            self._handed_over.add(execution.key)
             ready.append(execution)
         return ready
 
-    def _leave_line(self, execution: Execution) -> None:
-        if execution.key not in self._handed and execution in self._line:
-            self._line.remove(execution)
+    def _remove_from_buffer(self, execution: Execution) -> None:
+        if execution.key not in self._handed_over and execution in self._buffer:
+            self._buffer.remove(execution)
 
 
 _of_this_process: HeldTasks | None = None
 
 
 def set_held_tasks(held: HeldTasks | None) -> None:
-    """Makes them those of this process."""
+    """Sets the tasks that this process holds."""
     global _of_this_process
     _of_this_process = held
 

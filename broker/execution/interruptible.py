@@ -1,8 +1,8 @@
-"""The code of one task while it runs: what an interrupt can hit, and where it must not strike.
+"""The code of one task while it runs: how it is interrupted, and where it must not be.
 
-An exception that is raised into a thread strikes between any two steps, also while a lock is held or a connection is
-on its way back to its pool. So it never strikes in our own code: whatever the context does is sheltered, and an
-interrupt that arrives meanwhile is raised when it is left."""
+An exception that is raised in a thread from outside can come between any two steps, also while a lock is held or a
+connection is on its way back to its pool. So it is never raised in our own code: everything that the context does is
+shielded, and an interrupt that arrives inside a shield is raised when the shield is left."""
 
 import asyncio
 import gc
@@ -10,49 +10,49 @@ import sys
 import threading
 from types import FrameType, TracebackType
 
-from broker.execution.interrupts import Interrupt, strike, unstrike
+from broker.execution.interrupts import Interrupt, clear_pending_interrupt, raise_in_thread
 
 
 class Interruptible:
     def __init__(self) -> None:
-        # A plain lock: `with` on a Condition can lose it to an interrupt between taking it and knowing so.
+        # A plain lock: an interrupt inside `with` on a Condition can leave the Condition locked for ever.
         self._lock = threading.Lock()
         self._thread: int | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._coroutine: asyncio.Task[object] | None = None
         self._shielded = 0
-        self._flying: type[Interrupt] | None = None  # raised, has not struck yet
-        self._deferred: type[Interrupt] | None = None  # arrived in the shelter
+        self._pending: type[Interrupt] | None = None  # sent to the thread, not raised there yet
+        self._deferred: type[Interrupt] | None = None  # arrived inside a shield
 
-    # The thread that runs the task.
+    # Called by the thread that runs the task.
 
     def begin(self) -> None:
         self._thread = threading.get_ident()
 
     def end(self) -> None:
-        """From here on no interrupt can hit this thread: it runs something else next."""
+        """No interrupt reaches this thread after this call: the thread runs something else next."""
         while True:
             try:
                 with self._lock:
                     self._thread = self._coroutine = self._deferred = None
-                    if self._flying is not None:
-                        unstrike()
-                        self._flying = None
+                    if self._pending is not None:
+                        clear_pending_interrupt()
+                        self._pending = None
                 return
-            except Interrupt:  # the last one, just before it was taken back
+            except Interrupt:  # raised just before it could be cleared
                 continue
 
     def shield(self) -> "Shield":
         return Shield(self)
 
-    def enter(self) -> None:
+    def enter_shield(self) -> None:
         before = self._shielded
         try:
             with self._lock:
                 self._shielded = before + 1
-                caught, self._flying = self._flying, None
+                caught, self._pending = self._pending, None
                 if caught is not None:
-                    unstrike()
+                    clear_pending_interrupt()
         except Interrupt:
             self._shielded = before
             raise
@@ -60,7 +60,7 @@ class Interruptible:
             self._shielded = before
             raise caught
 
-    def leave(self) -> None:
+    def leave_shield(self) -> None:
         with self._lock:
             self._shielded -= 1
             due = None
@@ -69,11 +69,11 @@ class Interruptible:
         if due is not None:
             raise due
 
-    def is_mine(self) -> bool:
-        """Whether the calling thread is the one that can be struck."""
+    def runs_here(self) -> bool:
+        """Returns whether interrupts are raised in the calling thread."""
         return self._thread == threading.get_ident()
 
-    # The event loop's thread, for async actors: they are canceled, and no thread is struck.
+    # Called for async actors, by the thread of the event loop: their coroutine is canceled, no thread is interrupted.
 
     def move_to_loop(self) -> None:
         with self.shield(), self._lock:
@@ -83,10 +83,10 @@ class Interruptible:
         with self._lock:
             self._loop, self._coroutine = coroutine.get_loop(), coroutine
 
-    # Everybody else.
+    # Called by other threads.
 
     def interrupt(self, reason: type[Interrupt]) -> bool:
-        """Stops the code. False when it does not run."""
+        """Stops the code. Returns False if it does not run."""
         with self._lock:
             if self._coroutine is not None and self._loop is not None:
                 self._loop.call_soon_threadsafe(self._coroutine.cancel)
@@ -96,15 +96,15 @@ class Interruptible:
             if self._shielded:
                 self._deferred = reason
             else:
-                self._flying = reason
-                strike(self._thread, reason, self._struck)
+                self._pending = reason
+                raise_in_thread(self._thread, reason, self._forget_pending)
             return True
 
-    def _struck(self) -> None:
-        self._flying = None
+    def _forget_pending(self) -> None:
+        self._pending = None
 
     def where(self) -> str:
-        """The line that the code is at, for whoever wonders why it does not stop."""
+        """Returns the line of source that the code is at: it explains why code does not stop."""
         with self._lock:
             if self._coroutine is not None:
                 stack = self._coroutine.get_stack(limit=1)
@@ -115,7 +115,7 @@ class Interruptible:
 
 
 def _frame_of(thread: int) -> FrameType | None:
-    """Without the garbage collector: before Python 3.11.9, one that runs in the middle of _current_frames can stop the
+    """Keeps the garbage collector off: before Python 3.11.9, a collection in the middle of _current_frames can stop the
     whole process for ever (CPython's issue 106883)."""
     collecting = gc.isenabled()
     gc.disable()
@@ -127,17 +127,17 @@ def _frame_of(thread: int) -> FrameType | None:
 
 
 class Shield:
-    """`with code.shield():` no interrupt strikes in here."""
+    """`with code.shield():` no interrupt is raised inside the block."""
 
     def __init__(self, code: Interruptible) -> None:
-        self._code = code if code.is_mine() else None
+        self._code = code if code.runs_here() else None
 
     def __enter__(self) -> None:
         if self._code is not None:
-            self._code.enter()
+            self._code.enter_shield()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._code is not None:
-            self._code.leave()
+            self._code.leave_shield()

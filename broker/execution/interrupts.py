@@ -1,7 +1,8 @@
-"""Why running code is stopped from outside: an exception raised into its thread, or its coroutine is canceled.
+"""Interrupts: how running code is stopped from outside. An interrupt is an exception that is raised in the thread of
+the code; an async actor's coroutine is canceled instead.
 
-They are no `Exception`s, so that `except Exception` does not swallow them. Code may catch one to clean up, and should
-let it go on."""
+Interrupts are no subclasses of `Exception`, so that `except Exception` does not catch them. Code may catch an
+interrupt to clean up, and should raise it again."""
 
 import ctypes
 import threading
@@ -11,40 +12,45 @@ from dramatiq.middleware import Interrupt, TimeLimitExceeded, raise_thread_excep
 
 
 class Stopped(Interrupt):
-    """Base: Callboard wants this execution to end now. What it has saved is kept."""
+    """Base class: Callboard wants this execution to end now. Everything that was saved is kept."""
 
 
 class CancelRequested(Stopped):
-    """Somebody asked for it: `ctx.request` says whether to pause or to cancel."""
+    """A pause or a cancel was requested; `ctx.request` says which."""
 
 
 class ShuttingDown(Stopped):
-    """The process ends; the task goes back to the queue and keeps its attempt."""
+    """The process ends. The task goes back to the queue and keeps its attempt."""
 
 
 class LeaseGone(Stopped):
-    """The task belongs to somebody else by now. Nothing more may be written for it."""
+    """This process no longer owns the task, and nothing more may be written for it."""
 
 
-def strike(thread: int, reason: type[Interrupt], struck: Callable[[], None]) -> None:
-    """Raises `reason` in another thread, when it next runs Python code. `struck` is called there at that moment: the
-    interpreter makes an instance of the class only then."""
+class NotStarted(Stopped):
+    """The task must not start now. Raised by a check before its code runs; the task goes back to the queue."""
 
-    def made(self: Interrupt) -> None:
+
+def raise_in_thread(thread: int, reason: type[Interrupt], on_raised: Callable[[], None]) -> None:
+    """Raises `reason` in another thread as soon as that thread runs Python code. `on_raised` is called in that thread
+    at that moment, because the interpreter makes the instance of the class only then."""
+
+    def initialize(self: Interrupt) -> None:
         BaseException.__init__(self)
-        struck()
+        on_raised()
 
-    members = {"__init__": made, "__module__": reason.__module__}
+    members = {"__init__": initialize, "__module__": reason.__module__}
     raise_thread_exception(thread, type(reason.__name__, (reason,), members))
 
 
-def unstrike() -> None:
-    """Takes back what was raised in the calling thread and has not struck yet."""
+def clear_pending_interrupt() -> None:
+    """Withdraws an interrupt that is pending for the calling thread and was not raised yet."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), ctypes.py_object())
 
 
 def caused_by(exception: BaseException, kind: type[BaseException]) -> bool:
-    """Whether an exception came of another one: raised from it, or while it was handled."""
+    """Returns whether an exception of this kind is the exception, its cause, or was being handled when it was
+    raised."""
     seen: set[int] = set()
     current: BaseException | None = exception
     while current is not None and id(current) not in seen:
@@ -59,10 +65,11 @@ __all__ = [
     "CancelRequested",
     "Interrupt",
     "LeaseGone",
+    "NotStarted",
     "ShuttingDown",
     "Stopped",
     "TimeLimitExceeded",
     "caused_by",
-    "strike",
-    "unstrike",
+    "clear_pending_interrupt",
+    "raise_in_thread",
 ]

@@ -1,6 +1,6 @@
-"""A timer in the kernel that ends this process at the end of its leases. It needs no thread of ours: it also strikes
-while code holds the interpreter's lock in one long call, or while the process is stopped. The watchdog comes first
-wherever a thread can run."""
+"""A timer of the kernel that kills this process when its leases end. It needs no thread of the process, so it also
+works while code holds the interpreter's lock in one long call, and while the process is stopped. If threads can run,
+the watchdog acts first."""
 
 import ctypes
 import signal
@@ -10,7 +10,7 @@ import time
 from broker.execution.clocks import boot_time
 
 _SIGEV_SIGNAL = 0
-_BEFORE = 0.2  # seconds: gone when the lease ends, not a moment after
+_BEFORE = 0.2  # seconds: the process is gone when the lease ends, not a moment later
 
 
 class _Event(ctypes.Structure):  # sigevent
@@ -31,7 +31,7 @@ class _Setting(ctypes.Structure):  # itimerspec
 
 
 class LeaseTimer:
-    """Only on Linux. The kernel removes it when the process becomes another program."""
+    """Works on Linux only. The kernel removes the timer when the process becomes another program."""
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None)
@@ -39,15 +39,15 @@ class LeaseTimer:
         self.until: float | None = None
 
     def advance(self, until: float) -> None:
-        """Ends the process then, unless it ends earlier anyway."""
+        """Sets the timer to this time, unless it is set to an earlier one."""
         if self.until is None or until < self.until:
             self.set(until)
 
     def set(self, until: float | None) -> None:
-        """Ends the process then, on the boot clock; None: never."""
+        """Sets the time at which the process is killed, on the boot clock; None means never."""
         if self._timer is None or until == self.until:
             return
-        # Time in which the machine is suspended is left out: the watchdog stops the code when it wakes up.
+        # The timer does not count time in which the machine is suspended: the watchdog stops the code afterwards.
         left = 0.0 if until is None else max(until - _BEFORE - boot_time(), 0.001)
         seconds = int(left)
         setting = _Setting(_Time(0, 0), _Time(seconds, int((left - seconds) * 1e9)))
@@ -55,7 +55,7 @@ class LeaseTimer:
             self.until = until
 
     def _create(self) -> ctypes.c_void_p | None:
-        """None where the C library has no such timers."""
+        """Returns None if the C library has no such timers."""
         event = _Event(None, signal.SIGKILL, _SIGEV_SIGNAL, b"")
         timer = ctypes.c_void_p()
         try:

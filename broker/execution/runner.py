@@ -1,10 +1,9 @@
-"""Runs one claimed task in the thread that Dramatiq gave for it. Lets nothing escape: Dramatiq must not retry what the
-state store retries."""
+"""Runs one claimed task in a thread of Dramatiq. Lets no exception escape: Dramatiq must not retry a task, because the
+state store does."""
 
 import inspect
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from broker.context import Context
@@ -12,11 +11,9 @@ from broker.execution import outcomes
 from broker.execution.coroutines import run_coroutine
 from broker.execution.execution import Execution
 from broker.execution.failures import TokenLimitExceeded, describe
-from broker.execution.held import get_held_tasks
-from broker.execution.interrupts import Interrupt, Stopped, TimeLimitExceeded, caused_by
-from broker.execution.storable import ResultNotJson, result_json
-from state.database.errors import TRANSIENT
-from state.gates.declarations import declare_unseen
+from broker.execution.held import HeldTasks, get_held_tasks
+from broker.execution.interrupts import Interrupt, NotStarted, Stopped, TimeLimitExceeded, caused_by
+from broker.execution.storable import ResultNotJson, to_result_json
 from state.settings import get_settings
 from state.tasks import catalog
 from state.tasks.catalog import ActorSpec
@@ -32,54 +29,50 @@ def run_task(spec: ActorSpec, function: Work, task_id: str, epoch: int) -> None:
         return
     begun = time.perf_counter()
     context = Context(execution, held)
-    value, exception = _run(spec, function, execution, context)
-    # No interrupt can strike from here on.
+    value, exception = _run(spec, function, execution, context, held)
+    # No interrupt can be raised in this thread from here on.
     context.close()
-    held.durations.note(spec.name, time.perf_counter() - begun)
+    if exception is None or not caused_by(exception, NotStarted):
+        held.durations.note(spec.name, time.perf_counter() - begun)
     try:
-        end = _end(execution, context, value, exception)
-    except Exception as unexpected:  # whatever it is, the task must not stay with us for ever
+        end = _settle(execution, context, value, exception)
+    except Exception as unexpected:  # the task must get an end, whatever the error is
         end = outcomes.failed(execution.claimed, unexpected)
     held.end(execution, end)
 
 
-def _run(spec: ActorSpec, function: Work, execution: Execution, context: Context) -> tuple[Any, BaseException | None]:
-    """What the code returned, or what it raised."""
+def _run(
+    spec: ActorSpec, function: Work, execution: Execution, context: Context, held: HeldTasks
+) -> tuple[Any, BaseException | None]:
+    """Returns the value that the code returned, or the exception that it raised."""
     returned: list[Any] = []
     exception: BaseException | None = None
     try:
         try:
             execution.enter_code()
             request = spec.request.model_validate(execution.claimed.payload)
-            _declare_gates(spec, request, execution)
+            for check in held.start_checks:
+                check(execution, request)
             value = function(context, request)
             returned.append(run_coroutine(execution, value) if inspect.isawaitable(value) else value)
         except BaseException as raised:
             exception = raised
         execution.code.end()
-    except Interrupt as late:  # it struck between the code's end and ours
+    except Interrupt as late:  # raised between the end of the code and the call above
         execution.code.end()
         exception = exception or (None if returned else late)
     return (returned or [None])[0], exception
 
 
-def _declare_gates(spec: ActorSpec, request: Any, execution: Execution) -> None:
-    """The breaker and the rate of a gate that the actor names only in its answer to a payload."""
-    if spec.gates is not None:
-        gates = list(spec.gates(request))
-        with execution.code.shield(), suppress(*TRANSIENT):  # the next task declares them
-            declare_unseen(gates)
-
-
-def _end(execution: Execution, context: Context, value: Any, exception: BaseException | None) -> Settlement:
+def _settle(execution: Execution, context: Context, value: Any, exception: BaseException | None) -> Settlement:
     claimed = execution.claimed
-    if execution.state != "running":  # lost, or ended by its own transaction: nothing of this is written
-        if exception is not None and execution.state == "ending":
+    if execution.state != "running":  # lost, or its end was written by its own thread: this settlement is not used
+        if exception is not None and execution.state == "ending" and not caused_by(exception, NotStarted):
             context.log.warning("raised after its end was written", error=describe(exception)["message"])
         return outcomes.released(claimed)
     if exception is None:
         try:
-            return outcomes.completed(claimed, result_json(value))
+            return outcomes.completed(claimed, to_result_json(value))
         except ResultNotJson as unfit:
             exception = unfit
     if execution.request is not None:

@@ -1,5 +1,5 @@
-"""The programs that a task runs, in boxes that end with it. Who makes the boxes is said from outside: broker/ knows
-nothing of providers/."""
+"""The sandboxes in which a task runs programs; they end with the task. The function that starts a sandbox is set from
+outside, because broker/ imports nothing of providers/."""
 
 import asyncio
 import threading
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from broker.context import Context
 
 _STEP = 0.1  # seconds that an interrupt may have to wait
-_TELL_EVERY = 0.4  # seconds between two lines of history
-_TELL_AT_ONCE = 8_000  # characters
-_TELL_IN_ALL = 200_000
+_EVENT_GAP = 0.4  # seconds between two events of output
+_EVENT_SIZE = 8_000  # characters
+_OUTPUT_LIMIT = 200_000  # characters in all events of one program
 
 
 class SandboxResult(Protocol):
@@ -52,49 +52,50 @@ def set_starter(starter: Starter | None) -> None:
 
 
 class Sandboxes:
-    """Those of one task."""
+    """The sandboxes of one task."""
 
     def __init__(self, ctx: "Context", execution: Execution) -> None:
         self._ctx = ctx
         self._execution = execution
         self._open: list[Sandbox] = []
-        self._leaving = threading.RLock()
+        self._closing = threading.RLock()
 
     def run(self, command: Sequence[str], seconds: float, limits: dict[str, int]) -> SandboxResult:
         if _starter is None:
-            raise RuntimeError("Nobody makes sandboxes here: broker.sandboxes.set_starter was not called.")
+            raise RuntimeError("No sandboxes here: broker.execution.sandboxes.set_starter was not called.")
         _refuse_in_event_loop()
-        told = _Told(self._ctx)
+        output = _OutputEvents(self._ctx)
         sandbox: Sandbox | None = None
         try:
             with self._ctx.shielded():
                 sandbox = _starter(command, seconds=seconds, **limits)
                 self._open.append(sandbox)
             while True:
-                self._heed_stop()
+                self._raise_if_stopped()
                 with self._ctx.shielded():
-                    told.add(sandbox.read(_STEP))
+                    output.add(sandbox.read(_STEP))
                     if sandbox.ended:
                         return sandbox.result()
         finally:
             with self._ctx.shielded():
                 if sandbox is not None:
-                    self._leave(sandbox)
-                told.finish()
+                    self._close(sandbox)
+                output.finish()
 
-    def _heed_stop(self) -> None:
-        """In a thread that no interrupt strikes."""
-        if self._execution.stop is not None and not self._execution.code.is_mine():
+    def _raise_if_stopped(self) -> None:
+        """Raises the interrupt in threads that the actor has started: only its first thread is interrupted from
+        outside."""
+        if self._execution.stop is not None and not self._execution.code.runs_here():
             raise self._execution.stop
 
-    def leave_all(self) -> None:
-        """For what an interrupt has left behind, or a thread of the task's own."""
-        with self._leaving:
+    def close_all(self) -> None:
+        """Closes the sandboxes that an interrupt, or another thread of the task, has left open."""
+        with self._closing:
             for sandbox in list(self._open):
-                self._leave(sandbox)
+                self._close(sandbox)
 
-    def _leave(self, sandbox: Sandbox) -> None:
-        with self._leaving:  # whoever comes second waits until it is done
+    def _close(self, sandbox: Sandbox) -> None:
+        with self._closing:  # a second thread waits until the first one is done
             if sandbox not in self._open:
                 return
             self._open.remove(sandbox)
@@ -106,8 +107,8 @@ class Sandboxes:
                 self._ctx.receipt("sandbox killed", killed=killed, survivors=survivors)
 
 
-class _Told:
-    """Output as lines of history: a few a second, and not without end. All of it is in the result."""
+class _OutputEvents:
+    """Emits output as `log` events: a few a second, up to a limit. The result has the whole output."""
 
     def __init__(self, ctx: "Context") -> None:
         self._ctx = ctx
@@ -117,23 +118,23 @@ class _Told:
         self._next = 0.0
 
     def add(self, text: str) -> None:
-        room = min(_TELL_AT_ONCE, _TELL_IN_ALL - self._total) - len(self._text)
+        room = min(_EVENT_SIZE, _OUTPUT_LIMIT - self._total) - len(self._text)
         self._text += text[: max(room, 0)]
         self._left_out += len(text) - max(min(room, len(text)), 0)
         if time.monotonic() >= self._next:
-            self._tell(self._text.rfind("\n") + 1 or (len(self._text) if self._left_out else 0))
+            self._emit(self._text.rfind("\n") + 1 or (len(self._text) if self._left_out else 0))
 
     def finish(self) -> None:
-        self._tell(len(self._text))
+        self._emit(len(self._text))
         if self._left_out:
             self._ctx.emit("log", {"text": f"… ({self._left_out} characters are left out here)\n"})
 
-    def _tell(self, end: int) -> None:
+    def _emit(self, end: int) -> None:
         if end:
             self._ctx.emit("log", {"text": self._text[:end]})
             self._text = self._text[end:]
             self._total += end
-            self._next = time.monotonic() + _TELL_EVERY
+            self._next = time.monotonic() + _EVENT_GAP
 
 
 def _refuse_in_event_loop() -> None:
@@ -141,4 +142,4 @@ def _refuse_in_event_loop() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise RuntimeError("The event loop is everybody's: use `await asyncio.to_thread(ctx.sandbox, …)`.")
+    raise RuntimeError("ctx.sandbox would block the event loop: use `await asyncio.to_thread(ctx.sandbox, …)`.")

@@ -1,4 +1,4 @@
-"""What actors hand over, made fit for the database."""
+"""Conversion of results and event data into JSON that the database can store."""
 
 from typing import Any, ClassVar
 
@@ -11,34 +11,34 @@ MAX_EVENT_BYTES = 1024 * 1024
 
 
 class ResultNotJson(Exception):
-    """What the actor returned cannot be kept. It would be the same at the next attempt."""
+    """The actor returned a value that cannot be stored. Another attempt would return the same."""
 
     category: ClassVar[str] = "permanent"
 
 
-def result_json(value: Any) -> Any:
-    """The result as JSON; raises ResultNotJson with the reason."""
+def to_result_json(value: Any) -> Any:
+    """Returns the result as JSON; raises ResultNotJson with the reason if that is not possible."""
     try:
         result = to_jsonable_python(value)
         jsonsafe.check(result)
         size = len(jsonsafe.dump(result))
-    except Exception as unfit:  # a value's own code may raise whatever it likes
+    except Exception as unfit:  # code of the value itself may raise anything
         raise ResultNotJson(f"The result cannot be kept as JSON: {unfit}") from unfit
     if size > MAX_RESULT_BYTES:
         raise ResultNotJson(f"The result is too large: {size} bytes; at most {MAX_RESULT_BYTES} are kept.")
     return result
 
 
-def event_data(data: dict[str, Any]) -> dict[str, Any]:
-    """Lines of history are for people to read: what cannot be stored is replaced."""
+def to_event_data(data: dict[str, Any]) -> dict[str, Any]:
+    """Returns the data of an event. Events are for people to read, so what cannot be stored is replaced."""
     clean: dict[str, Any] = readable(data)
     if len(jsonsafe.dump(clean)) > MAX_EVENT_BYTES:
-        raise ValueError(f"an event holds at most {MAX_EVENT_BYTES} bytes; results and contents are for more")
+        raise ValueError(f"an event holds at most {MAX_EVENT_BYTES} bytes; use the result or a content for more")
     return clean
 
 
 def readable(data: Any) -> Any:
-    """As JSON, with objects as their text and characters that cannot be stored replaced."""
+    """Returns the data as JSON: objects become their text, and characters that cannot be stored are replaced."""
     return _cleaned(to_jsonable_python(data, fallback=repr, inf_nan_mode="null"), 1)
 
 

@@ -1,45 +1,40 @@
-"""`ctx.transaction()`: a task's own writes and its completion, in one transaction."""
+"""`ctx.transaction()`: the writes of an actor and the completion of its task, in one transaction."""
 
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any
 
-import psycopg
-
 from broker.execution.execution import Execution
 from broker.execution.held import HeldTasks
-from broker.execution.storable import result_json
-from state.database.connection import Connection, Row
+from broker.execution.storable import to_result_json
+from state.database import AnyConnection, Row, transaction
 from state.database.errors import TRANSIENT
 from state.database.notifier import notify_tasks
-from state.database.pool import get_database
 from state.errors import LeaseLost, NotReady
 from state.gates.waking import wake
 from state.logs import log_transitions
 from state.workers import leases
 from state.workers.leases import Settlement
 
-_LAST_WORDS = 30.0  # seconds in which what the task has said must get written
+_REPORTS_TIMEOUT = 30.0  # seconds to write what the task has reported so far
 
 
 class CompletingTransaction:
-    """Nothing of the task is locked while the user's code runs in it: whether it is ours is looked at when the block
-    begins, and made sure of, by its fence, when it ends."""
+    """Locks nothing of the task while the actor's code runs in the block. The ownership is checked when the block
+    begins, and enforced, by the fence of the settlement, when it ends."""
 
     def __init__(self, execution: Execution, held: HeldTasks, result: Callable[[], Any]) -> None:
         self._execution = execution
         self._held = held
         self._result = result
         self._opened = ExitStack()
-        self._connection: Connection | None = None
+        self._connection: AnyConnection | None = None
 
-    def __enter__(self) -> psycopg.Connection[Any]:
-        claimed = self._execution.claimed
+    def __enter__(self) -> AnyConnection:
         with self._execution.code.shield():
-            leases.require_owned(self._held.worker, claimed.id, claimed.epoch)
-            self._connection = self._opened.enter_context(get_database().pool().connection())
-            self._opened.enter_context(self._connection.transaction())
+            self._require_owned()
+            self._connection = self._opened.enter_context(transaction())
         return self._connection
 
     def __exit__(
@@ -53,30 +48,34 @@ class CompletingTransaction:
             self._connection = None
 
     def abandon(self) -> None:
-        """An interrupt can strike just before the block is entered, which then is never left."""
+        """Closes the transaction if an interrupt came just before the block was entered, so that __exit__ is never
+        called."""
         if self._connection is not None:
-            with suppress(Exception):  # it is broken on purpose
+            with suppress(Exception):  # the connection is closed first, so the rollback fails
                 self._connection.close()
                 self._opened.close()
 
-    def _complete(self, connection: Connection) -> None:
+    def _require_owned(self) -> None:
+        leases.require_owned(self._held.worker, *self._execution.key)
+
+    def _complete(self, connection: AnyConnection) -> None:
         claimed = self._execution.claimed
         rows: list[Row] = []
         try:
-            end = Settlement(claimed.id, claimed.epoch, "completed", result=result_json(self._result()))
+            end = Settlement(claimed.id, claimed.epoch, "completed", result=to_result_json(self._result()))
             self._held.wakeup.set()
-            if not self._execution.wait_written(_LAST_WORDS):  # what a task has said stands before its end
-                raise NotReady(f"What the task has reported could not be written within {_LAST_WORDS:.0f} s.")
-            self._held.begin_completion(self._execution)
+            if not self._execution.wait_written(_REPORTS_TIMEOUT):  # reports come before the end in the history
+                raise NotReady(f"The reports of the task could not be written within {_REPORTS_TIMEOUT:.0f} s.")
+            self._held.begin_own_end(self._execution)
             rows = leases.settle(connection, self._held.worker, [end])
             if not rows:
                 raise LeaseLost(claimed.id, claimed.epoch)
             self._opened.close()  # commits
         except BaseException as failure:
             self._opened.__exit__(type(failure), failure, failure.__traceback__)
-            # A connection can be lost after the commit, and before we hear of it.
+            # The connection can be lost after the commit, before the answer arrives.
             if not (rows and isinstance(failure, TRANSIENT) and leases.was_settled(self._held.worker, end)):
-                self._held.cancel_completion(self._execution)
+                self._held.cancel_own_end(self._execution)
                 if isinstance(failure, LeaseLost):
                     self._held.lose(self._execution)
                 raise

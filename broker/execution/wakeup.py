@@ -1,4 +1,4 @@
-"""Ends a thread's wait for its connection, however the two meet."""
+"""A wake-up: ends the wait of a thread, also if it is set just before the thread begins to wait."""
 
 import threading
 from collections.abc import Callable
@@ -13,25 +13,25 @@ class Waits(Protocol):
 
 class Wakeup:
     def __init__(self) -> None:
-        self.wake_pipe = WakePipe()  # one of the things that the wait listens to
+        self.wake_pipe = WakePipe()  # the thread waits for this pipe and for its connection at once
         self._lock = threading.Lock()
         self._set = False
         self._asleep = False
 
     def set(self) -> None:
-        """The thread does not go to sleep before it has looked at everything again."""
+        """Wakes the thread, or keeps it from going to sleep before it has looked for work again."""
         with self._lock:
             self._set = True
             if self._asleep:
-                self._asleep = False  # one wake_pipe is enough
+                self._asleep = False  # waking it once is enough
                 self.wake_pipe.wake()
 
-    def wait(self, listening: Waits, patience: Callable[[], float]) -> None:
-        """Sleeps until something is heard, `set` is called or the time has passed."""
+    def wait(self, listening: Waits, timeout: Callable[[], float]) -> None:
+        """Sleeps until a notification arrives, `set` is called, or the timeout has passed."""
         if self._set:
-            self._set = False  # the caller looks at everything after this
+            self._set = False  # the caller looks for work after this
             return
-        seconds = patience()
+        seconds = timeout()
         with self._lock:
             if self._set:
                 self._set = False

@@ -1,1 +1,1 @@
-"""The threads of a worker process beside those that run tasks."""
+"""A worker process: its threads other than those that run tasks."""

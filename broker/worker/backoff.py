@@ -1,4 +1,4 @@
-"""How long to wait for something that somebody else has locked: shortly at first, longer if it stays so."""
+"""Delays between tries to get a lock that another transaction holds: short at first, then longer."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""How many tasks a process may ask for."""
+"""How many tasks a process may claim."""
 
 import time
 from typing import NamedTuple, Self
@@ -9,7 +9,7 @@ from broker.execution.held import HeldTasks
 
 
 class Capacity(NamedTuple):
-    """How many tasks a process can start now, and how many short ones it may hold besides."""
+    """The number of tasks that a process can start now, and the number of short tasks that it may claim ahead."""
 
     threads: int
     ahead: int
@@ -17,17 +17,17 @@ class Capacity(NamedTuple):
 
     @classmethod
     def of(cls, held: HeldTasks) -> Self:
-        """Beyond the free threads only short ones, and only as many as the threads that run nothing long can be
-        expected to get to within about 50 ms; not one by one, but a good part at a time."""
+        """Computes the capacity. Only short tasks are claimed ahead, as many as the threads without a long task are
+        expected to start within about 50 ms. They are claimed in larger batches, not one by one."""
         now = time.monotonic()
         running = held.running()
-        # An actor that has turned slow is seen while it runs, not when it ends.
+        # An actor that has become slow is noticed while it runs, before its average says so.
         slow = {execution.claimed.actor for execution in running if _is_long(execution, now)}
-        short = {actor: seconds for actor, seconds in held.durations.short_actors().items() if actor not in slow}
-        occupied = len(running) + len(waiting := held.waiting()) + held.plain
-        long = sum(execution.claimed.actor not in short for execution in [*running, *waiting]) + held.plain
+        short = {actor: seconds for actor, seconds in held.durations.get_short_actors().items() if actor not in slow}
+        occupied = len(running) + len(unstarted := held.unstarted()) + held.plain
+        long = sum(execution.claimed.actor not in short for execution in [*running, *unstarted]) + held.plain
         free = max(held.threads - occupied, 0)
-        allowed = held.durations.ahead(short, held.threads - long)
+        allowed = held.durations.count_ahead(short, held.threads - long)
         ahead = max(allowed - max(occupied - held.threads, 0), 0)
         if ahead < allowed // 4 and free == 0:
             ahead = 0

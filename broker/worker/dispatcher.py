@@ -1,9 +1,8 @@
-"""The dispatcher: the one thread of a worker process that claims tasks, and writes what they report and how they end
-through the reporter. Nothing else in the process claims or settles, so what a task said always stands in its history
-before its end.
+"""The dispatcher: the one thread of a worker process that claims tasks and, through the reporter, writes their reports
+and ends. No other thread claims or settles, so the reports of a task always come before its end in the history.
 
-It listens on the connection that it claims with: no other thread or backend must wake up between a hint and its
-claim."""
+The dispatcher listens on the connection that it claims with: no other thread or backend has to wake up between a
+notification and the claim."""
 
 import math
 import threading
@@ -16,11 +15,10 @@ from broker.execution.held import HeldTasks
 from broker.worker.backoff import Backoff
 from broker.worker.capacity import NO_CAPACITY, Capacity
 from broker.worker.reporter import Reporter
-from state.database.connection import Connection, Row
+from state.database import Connection, Row, connect
 from state.database.errors import kind_of
 from state.database.listener import Channel, Heard
 from state.database.notifier import WORK, notify_tasks
-from state.database.pool import get_database
 from state.gates.waking import announce_woken, wake_on
 from state.logs import log, log_transitions
 from state.settings import get_settings
@@ -30,23 +28,23 @@ from state.workers.leases import ClaimAnswer, ClaimRequest
 
 _RETRY_SECONDS = 0.5
 _IDLE_CLAIM = 0.5  # seconds that a task may wait in this process for a thread
-_LONGEST_SLEEP = 60.0  # the heartbeat says when there is work
+_LONGEST_SLEEP = 60.0  # the heartbeat also finds out that there is work
 
 
 class Dispatcher:
-    def __init__(self, held: HeldTasks, queues: Sequence[str], heard: Heard) -> None:
+    def __init__(self, held: HeldTasks, queues: Sequence[str], on_hints: Heard) -> None:
         self.retry_share = get_settings().retry_share
         self._held = held
         self._queues = queues
-        self._heard = heard
+        self._on_hints = on_hints
         self._reporter = Reporter(held)
         self._claim_number = 0
         self._hinted = True
-        self._claim_at = math.inf  # when to try again at gates that others were at
+        self._claim_at = math.inf  # when to claim again because others held locks of gates
         self._contention = Backoff()
         self._freed: set[str] = set()  # gates that tasks have left; woken together with the next claim
         self._wake_at = 0.0  # when to try again to wake them
-        self._busy_gates = Backoff()
+        self._locked_gates = Backoff()
         self._claiming = True
         self._stopping = False
         self._writing = False
@@ -54,13 +52,13 @@ class Dispatcher:
         self._listening: Channel | None = None
         self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
 
-    # Other threads.
+    # Called by other threads.
 
     def start(self) -> None:
         self._thread.start()
 
     def hint(self) -> None:
-        """There may be something to claim."""
+        """Tells the dispatcher that there may be something to claim."""
         self._hinted = True
         self._held.wakeup.set()
 
@@ -68,7 +66,7 @@ class Dispatcher:
         self._claiming = False
 
     def drain(self, timeout: float) -> bool:
-        """Waits until every end is written."""
+        """Waits until every end is written. Returns False if the time runs out first."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             if self._held.is_idle() and not self._writing:
@@ -82,13 +80,13 @@ class Dispatcher:
         self._held.wakeup.set()
         self._thread.join(timeout=10)
 
-    # The dispatcher's own thread.
+    # Called by the dispatcher's own thread.
 
     def _run(self) -> None:
         while not self._stopping:
             try:
-                connection, listening = self._connected()
-                self._held.wakeup.wait(listening, self._patience)
+                connection, listening = self._connect()
+                self._held.wakeup.wait(listening, self._get_timeout)
                 self._writing = True
                 self._leave_gates(self._reporter.write(connection))
                 self._held.give_back_idle(_IDLE_CLAIM)
@@ -100,34 +98,34 @@ class Dispatcher:
         if self._connection is not None:
             self._connection.close()
 
-    def _patience(self) -> float:
-        """How long to sleep when nothing happens."""
-        patience = [_LONGEST_SLEEP, self._reporter.patience()]
-        if any(execution.has_news for execution in self._held.running()):
-            patience.append(EVENT_GAP)
-        if self._held.waiting():
-            patience.append(_IDLE_CLAIM / 2)
+    def _get_timeout(self) -> float:
+        """Returns how long to sleep if nothing happens."""
+        timeouts = [_LONGEST_SLEEP, self._reporter.get_timeout()]
+        if any(execution.has_unwritten for execution in self._held.running()):
+            timeouts.append(EVENT_GAP)
+        if self._held.unstarted():
+            timeouts.append(_IDLE_CLAIM / 2)
         now = time.monotonic()
         if self._freed:
-            patience.append(max(self._wake_at - now, 0))
+            timeouts.append(max(self._wake_at - now, 0))
         if (self._hinted or self._claim_at < math.inf) and self._capacity():
-            patience.append(0 if self._hinted else max(self._claim_at - now, 0))
-        return min(patience)
+            timeouts.append(0 if self._hinted else max(self._claim_at - now, 0))
+        return min(timeouts)
 
-    def _connected(self) -> tuple[Connection, Channel]:
+    def _connect(self) -> tuple[Connection, Channel]:
         if self._connection is None or self._listening is None or self._connection.closed:
-            self._connection = get_database().connect("dispatcher", direct=True)
-            self._listening = Channel(self._connection, WORK, self._heard, self._held.wakeup.wake_pipe)
+            self._connection = connect("dispatcher", direct=True)
+            self._listening = Channel(self._connection, WORK, self._on_hints, self._held.wakeup.wake_pipe)
         return self._connection, self._listening
 
     def _recover(self, failure: Exception) -> None:
-        """Nothing is lost: the reporter keeps what it could not write."""
+        """Prepares the next try. Nothing is lost: the reporter keeps everything that it could not write."""
         kind = kind_of(failure)
         if kind in ("again", "reconnect"):
             log.warning("dispatcher: trying again", worker=self._held.worker, error=str(failure).strip())
         else:
             log.error("dispatcher: unexpected error, trying again", worker=self._held.worker, exc_info=failure)
-        self._reporter.doubt()
+        self._reporter.note_connection_lost()
         self._hinted = True
         if kind != "again" and self._connection is not None:
             self._connection.close()
@@ -150,11 +148,11 @@ class Dispatcher:
         lease_until = boot_time() + get_settings().lease_seconds
         answer = leases.claim(connection, self._request(capacity), sorted(self._freed))
         self._held.add(answer.tasks, self._claim_number, lease_until)
-        if not self._claiming:  # somebody has said so meanwhile, and has given back what was here before
+        if not self._claiming:  # stopped while the claim was under way
             self._held.give_back_all()
-        self._wake_later({*answer.to_wake, *answer.busy}, is_busy=bool(answer.busy))
+        self._wake_later({*answer.to_wake, *answer.busy}, locked=bool(answer.busy))
         if len(answer.tasks) >= max(capacity.threads, 1):
-            self._hinted = True  # there may be more; less than asked for was all
+            self._hinted = True  # there may be more; fewer tasks than asked for would be all
         if answer.tasks or not answer.contended:
             self._contention.reset()
         self._claim_at = time.monotonic() + self._contention.next() if answer.contended else math.inf
@@ -170,39 +168,40 @@ class Dispatcher:
             coroutines=0,
             ahead=capacity.ahead,
             short_actors=capacity.short_actors,
-            known_actors=catalog.names(),
+            known_actors=catalog.list_names(),
             retry_share=self.retry_share,
         )
 
     def _announce(self, answer: ClaimAnswer) -> None:
         if answer.tasks:
-            time.sleep(0)  # lets the threads begin before anything is told about it
+            time.sleep(0)  # lets the threads begin before the claim is announced
             notify_tasks(each.id for each in answer.tasks)
             moved = [{"id": e.id, "actor": e.actor, "epoch": e.epoch, "status": "running"} for e in answer.tasks]
             log_transitions(moved, **{"from": "queued", "worker": self._held.worker})
-        self._tell_woken(answer.woken)
+        self._announce_woken(answer.woken)
 
     def _leave_gates(self, gates: set[str]) -> None:
-        """Tasks have left these gates. The next ones may start here: they are woken and claimed in one round trip."""
+        """Notes the gates that tasks have left. The next claim wakes the tasks that wait there, in the same round
+        trip."""
         if gates:
             self._freed |= gates
             self._wake_at = 0.0
             self._hinted = True
 
     def _wake(self, connection: Connection) -> None:
-        """Gates that were freed and have not been woken by a claim of ours."""
+        """Wakes the gates that tasks have left, if no claim does it."""
         if self._freed and time.monotonic() >= self._wake_at:
             woken, busy = wake_on(connection, sorted(self._freed))
-            self._wake_later(set(busy), is_busy=bool(busy))
-            self._tell_woken(woken)
+            self._wake_later(set(busy), locked=bool(busy))
+            self._announce_woken(woken)
 
-    def _wake_later(self, gates: set[str], *, is_busy: bool) -> None:
-        if not is_busy:
-            self._busy_gates.reset()
+    def _wake_later(self, gates: set[str], *, locked: bool) -> None:
+        if not locked:
+            self._locked_gates.reset()
         self._freed = gates
-        self._wake_at = time.monotonic() + self._busy_gates.next() if is_busy else 0.0
+        self._wake_at = time.monotonic() + self._locked_gates.next() if locked else 0.0
 
-    def _tell_woken(self, woken: Sequence[Row]) -> None:
+    def _announce_woken(self, woken: Sequence[Row]) -> None:
         announce_woken(woken)
         if not {row["queue"] for row in woken}.isdisjoint(self._queues):
             self.hint()

@@ -1,5 +1,5 @@
-"""The heartbeat: every few seconds it renews the leases of all that this process holds, in one statement, and learns
-what has been asked of them, whether there is work, and who else is there."""
+"""The heartbeat: every few seconds it renews the leases of all tasks that this process holds, in one statement. The
+answer has the requests to stop tasks, whether there is work, and the other worker processes of this host."""
 
 import threading
 from collections.abc import Sequence
@@ -10,17 +10,15 @@ from broker.execution.held import HeldTasks
 from broker.execution.interrupts import CancelRequested
 from broker.worker.dispatcher import Dispatcher
 from broker.worker.maintenance import Maintenance
-from state.database.connection import Connection
+from state.database import Connection, connect
 from state.database.errors import kind_of
-from state.database.pool import get_database
 from state.logs import log
 from state.settings import get_settings
-from state.tasks.queues import retry_share
-from state.workers import registry
-from state.workers.durations import note_pace
-from state.workers.registry import HeldLease
+from state.tasks.queues import get_retry_share
+from state.workers.durations import record_durations
+from state.workers.pulse import HeldLease, send_pulse
 
-_PACE = 3  # beats between two notes of how long tasks take
+_DURATIONS_EVERY = 3  # beats between two writes of how long tasks take
 
 
 class Heartbeat:
@@ -59,7 +57,7 @@ class Heartbeat:
 
     @property
     def silent_seconds(self) -> float:
-        """How long ago the database last answered."""
+        """Seconds since the database last answered."""
         return boot_time() - self._renewed
 
     def _run(self) -> None:
@@ -83,29 +81,29 @@ class Heartbeat:
 
     def _beat(self) -> None:
         if self._connection is None:
-            self._connection = get_database().connect("heartbeat")
-        # Both are read before the question is asked: the answer to a claim may be on its way.
+            self._connection = connect("heartbeat")
+        # Both are read before the pulse is sent: the answer to a claim may arrive meanwhile.
         processed = self._held.claims_processed
         known = self._held.executions()
         asked = boot_time()
-        pulse = registry.pulse(self._connection, self._held.worker, self._queues, self._depth_that_matters)
+        pulse = send_pulse(self._connection, self._held.worker, self._queues, self._depth_that_matters)
         self._renewed = asked
         self._held.renew([(lease.id, lease.epoch) for lease in pulse.leases if lease.renewed], asked + self._lease)
         self._give_back_orphans([lease for lease in pulse.leases if lease.claim_number <= processed], known)
         self._stop_lost(known, pulse.leases)
         for lease in pulse.leases:
             if lease.cancel_requested is not None:
-                self._pass_on(lease, lease.cancel_requested)
+                self._request_stop(lease, lease.cancel_requested)
         self._maintenance.update(pulse.siblings, pulse.maintainer_vacant)
-        self._dispatcher.retry_share = retry_share(pulse.retry_depth)
+        self._dispatcher.retry_share = get_retry_share(pulse.retry_depth)
         if pulse.has_work:
             self._dispatcher.hint()
         self._beats += 1
-        if self._beats % _PACE == 0:
-            note_pace(self._held.durations.news())
+        if self._beats % _DURATIONS_EVERY == 0:
+            record_durations(self._held.durations.take_changes())
 
     def _give_back_orphans(self, leases: Sequence[HeldLease], known: Sequence[Execution]) -> None:
-        """What the database thinks we hold and we do not: the answer to a claim was lost."""
+        """Gives back tasks that only the database takes for ours: the answer to their claim was lost."""
         ours = {execution.key for execution in known}
         for lease in leases:
             if (lease.id, lease.epoch) not in ours and self._held.get((lease.id, lease.epoch)) is None:
@@ -113,14 +111,14 @@ class Heartbeat:
                 self._held.release_orphan(lease.id, lease.epoch)
 
     def _stop_lost(self, known: Sequence[Execution], leases: Sequence[HeldLease]) -> None:
-        """What we think we hold and the database does not. `lose` leaves alone what has been settled meanwhile."""
+        """Stops tasks that have no lease any more. `lose` ignores those that have been settled meanwhile."""
         leased = {(lease.id, lease.epoch) for lease in leases}
         for execution in known:
             if execution.key not in leased:
                 self._held.lose(execution)
 
-    def _pass_on(self, lease: HeldLease, request: str) -> None:
-        """To the execution that was meant, not to a later one of the same task."""
+    def _request_stop(self, lease: HeldLease, request: str) -> None:
+        """Passes a request on to the execution that it was made for, not to a later one of the same task."""
         execution = self._held.get((lease.id, lease.epoch))
         if execution is None or execution.state not in ("claimed", "running") or execution.request == request:
             return

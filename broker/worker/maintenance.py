@@ -1,5 +1,5 @@
-"""Maintenance: looks each second, without the database, whether a sibling process is dead, and recovers its tasks at
-once; and does the cluster's housekeeping while this process is the elected maintainer."""
+"""Maintenance: checks each second, without the database, whether another worker process of this host is dead, and
+recovers its tasks at once. Also does the housekeeping of the cluster while this process is the elected maintainer."""
 
 import threading
 import time
@@ -10,11 +10,12 @@ from state.database.errors import TRANSIENT
 from state.errors import NotReady
 from state.logs import log
 from state.maintenance.housekeeping import Housekeeping, TurnFailed
+from state.maintenance.losses import recover
 from state.maintenance.maintainer import LEASE_SECONDS, become_maintainer, resign
-from state.workers.registry import Identity, Sibling, is_dead, recover
+from state.workers.identity import Identity, Sibling, is_dead
 
 _EVERY = 1.0
-_OTHERS_FIRST = 3.0  # seconds without standing again after a turn that failed: another process may do better
+_ELECTION_PAUSE = 3.0  # seconds after a failed turn without becoming maintainer again: another process may do better
 
 _NO_ANSWER = (NotReady, *TRANSIENT)
 
@@ -24,41 +25,41 @@ class Maintenance:
         self._worker = identity.id
         self._siblings: list[Sibling] = []
         self._vacant = False
-        self._changing = threading.Lock()
-        self._news = threading.Event()
+        self._lock = threading.Lock()
+        self._updated = threading.Event()
         self._stopping = threading.Event()
         self._elected = False
-        self._housekeeping: Housekeeping | None = None  # kept after a turn that failed: what it has observed is true
+        self._housekeeping: Housekeeping | None = None  # kept after a failed turn: its observations stay valid
         self._renewed = 0.0
         self._next_turn = 0.0
-        self._stand_after = 0.0
+        self._not_before = 0.0
         self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def update(self, siblings: Sequence[Sibling], maintainer_vacant: bool) -> None:
-        """What the last pulse has said."""
-        with self._changing:
+        """Takes over the answer of the last pulse."""
+        with self._lock:
             self._siblings = list(siblings)
             self._vacant = maintainer_vacant
-        self._news.set()
+        self._updated.set()
 
     def stop(self) -> None:
         self._stopping.set()
-        self._news.set()
+        self._updated.set()
         self._thread.join(timeout=10)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._attempt(self._recover_dead)
-            self._attempt(self._stand)
-            self._attempt(self._keep_house)
-            self._news.wait(self._patience())
-            self._news.clear()
-        self._attempt(self._resign)
+            self._run_part(self._recover_dead)
+            self._run_part(self._become_maintainer)
+            self._run_part(self._do_turn)
+            self._updated.wait(self._get_timeout())
+            self._updated.clear()
+        self._run_part(self._resign)
 
-    def _attempt(self, part: Callable[[], None]) -> None:
+    def _run_part(self, part: Callable[[], None]) -> None:
         try:
             part()
         except _NO_ANSWER as failure:
@@ -66,32 +67,33 @@ class Maintenance:
         except Exception:
             log.exception("maintenance: unexpected error", worker=self._worker)
 
-    def _patience(self) -> float:
+    def _get_timeout(self) -> float:
         if not self._elected:
             return _EVERY
         return min(max(self._next_turn - time.monotonic(), 0), _EVERY)
 
-    # The proof.
+    # Processes of this host that are dead.
 
     def _recover_dead(self) -> None:
-        """Those whose tasks somebody holds locked stay among our siblings: the next pulse names them again."""
-        with self._changing:
+        """Recovers the tasks of dead processes. If some of the tasks are locked, the next pulse names their process
+        again."""
+        with self._lock:
             siblings = self._siblings
         dead = [sibling.id for sibling in siblings if is_dead(sibling)]
         if not dead:
             return
         log.warning("worker processes are dead", workers=dead, found_by=self._worker)
         recover(dead)
-        with self._changing:
+        with self._lock:
             self._siblings = [sibling for sibling in self._siblings if sibling.id not in dead]
             self._vacant = True  # perhaps one of them was the maintainer
 
-    # The office.
+    # Housekeeping.
 
-    def _stand(self) -> None:
-        with self._changing:
+    def _become_maintainer(self) -> None:
+        with self._lock:
             wanted, self._vacant = self._vacant, False
-        if not wanted or self._elected or time.monotonic() < self._stand_after:
+        if not wanted or self._elected or time.monotonic() < self._not_before:
             return
         asked = time.monotonic()
         if become_maintainer(self._worker):
@@ -100,13 +102,13 @@ class Maintenance:
             self._housekeeping = self._housekeeping or Housekeeping()
             self._elected = True
 
-    def _keep_house(self) -> None:
+    def _do_turn(self) -> None:
         began = time.monotonic()
         if not self._elected or self._housekeeping is None or began < self._next_turn:
             return
         try:
-            if began - self._renewed > LEASE_SECONDS:  # we were stopped for a while: by now it may be another one
-                self._step_down("its lease has run out", forget=True)
+            if began - self._renewed > LEASE_SECONDS:  # suspended: another one may be elected by now
+                self._step_down("its lease has ended", forget=True)
                 return
             more = self._housekeeping.do_turn()
             ended = time.monotonic()
@@ -116,7 +118,7 @@ class Maintenance:
                 self._renewed = ended
                 self._next_turn = began if more else began + _EVERY
             else:
-                self._step_down("another one has taken over")
+                self._step_down("another process has taken over")
         except TurnFailed:
             self._step_down("a part of its turn failed")
         except _NO_ANSWER as failure:
@@ -126,15 +128,16 @@ class Maintenance:
             self._step_down("a turn failed")
 
     def _step_down(self, reason: str, *, forget: bool = False) -> None:
-        """`forget`: while we were cut off or stopped, perhaps everybody was. Silence is counted anew."""
+        """Resigns. With `forget`, drops the observations of other workers: while this process was cut off or
+        suspended, all of them may have been."""
         if forget:
             self._housekeeping = None
         log.warning("this worker is no longer the maintainer", worker=self._worker, reason=reason)
-        self._stand_after = time.monotonic() + _OTHERS_FIRST
+        self._not_before = time.monotonic() + _ELECTION_PAUSE
         self._resign()
 
     def _resign(self) -> None:
         if self._elected:
             self._elected = False
-            with suppress(*_NO_ANSWER):  # otherwise the lease ends by itself
+            with suppress(*_NO_ANSWER):  # if there is no answer, the lease ends by itself
                 resign(self._worker)

@@ -1,4 +1,4 @@
-"""A worker process: all that it runs beside its tasks, and how it ends."""
+"""A worker process: it starts and ends the dispatcher, the heartbeat, the watchdog and the maintenance."""
 
 import threading
 import time
@@ -13,21 +13,22 @@ from broker.worker.dispatcher import Dispatcher
 from broker.worker.heartbeat import Heartbeat
 from broker.worker.maintenance import Maintenance
 from broker.worker.replacement import end_process, prepare_replacement, replace_process
-from broker.worker.watchdog import PATIENCE, Watchdog
+from broker.worker.watchdog import STOP_SECONDS, Watchdog
+from state.database import close_database, connect, get_database
 from state.database.errors import TRANSIENT
 from state.database.notifier import CONTROL, EVERYTHING, flush_notifications
-from state.database.pool import close_database, get_database
 from state.errors import NotReady
 from state.logs import log
+from state.maintenance import losses
 from state.schema.migration import require_current_schema
 from state.settings import get_settings
 from state.tasks import catalog
 from state.workers import registry
+from state.workers.identity import Identity
 from state.workers.leases import as_json
-from state.workers.registry import Identity
 
-_LAST_WORDS = 2.0  # seconds for interrupted code to end
-_QUICKLY = 0.5
+_STOP_TIMEOUT = 2.0  # seconds for interrupted code to end
+_QUICK_STOP_TIMEOUT = 0.5
 
 
 class WorkerProcess:
@@ -36,9 +37,9 @@ class WorkerProcess:
         self.identity = Identity.of_this_process()
         self.held = HeldTasks(self.identity.id, threads, deliver, LeaseTimer())
         set_held_tasks(self.held)
-        self.on_open: list[Callable[[], None]] = []  # done once the database answers, before the first claim
+        self.on_open: list[Callable[[], None]] = []  # called when the database answers, before the first claim
         self._queues = queues
-        self._dispatcher = Dispatcher(self.held, queues, self._heard)
+        self._dispatcher = Dispatcher(self.held, queues, self._on_hints)
         self._maintenance = Maintenance(self.identity)
         self._heartbeat = Heartbeat(self.held, queues, self._dispatcher, self._maintenance)
         self._watchdog = Watchdog(self.held, self.replace)
@@ -46,10 +47,11 @@ class WorkerProcess:
         self._closing = threading.Event()
         self._replacing = False
         self._shutting_down = False
-        self._moving = threading.Lock()
+        self._lock = threading.Lock()
 
     def open(self) -> None:
-        """In a thread: the database may not be there yet, or not be migrated, and a worker waits for it."""
+        """Starts the parts in a thread of its own: the worker waits for a database that is not there yet, or not
+        migrated."""
         threading.Thread(target=self._open, name="opening", daemon=True).start()
 
     def _open(self) -> None:
@@ -57,7 +59,7 @@ class WorkerProcess:
             try:
                 get_database().size_for(self.held.threads)
                 require_current_schema()
-                registry.register(self.identity, self._queues, self.held.threads, catalog.names())
+                registry.register(self.identity, self._queues, self.held.threads, catalog.list_names())
                 for prepare in self.on_open:
                     prepare()
                 break
@@ -67,7 +69,7 @@ class WorkerProcess:
             except Exception:
                 log.exception("worker cannot start, trying again", worker=self.identity.id)
                 self._closing.wait(5)
-        with self._moving:
+        with self._lock:
             if self._closing.is_set():
                 return
             for part in (self._maintenance, self._heartbeat, self._watchdog, self._dispatcher):
@@ -75,16 +77,17 @@ class WorkerProcess:
             self._opened = True
         log.info("worker ready", worker=self.identity.id, queues=list(self._queues), threads=self.held.threads)
 
-    def _heard(self, hints: Sequence[str]) -> None:
+    def _on_hints(self, hints: Sequence[str]) -> None:
         if CONTROL in hints or EVERYTHING in hints:
             self._heartbeat.beat_now()
         if EVERYTHING in hints or not set(hints).isdisjoint(self._queues):
             self._dispatcher.hint()
 
-    # The end, when somebody asks for it.
+    # Shutdown.
 
     def begin_shutdown(self) -> None:
-        """No more claims; what no thread has started goes back at once; what runs has the grace time to finish."""
+        """Stops claiming, gives back the tasks that no thread has started, and gives running code the grace time to
+        finish."""
         self._shutting_down = True
         self._stop_starting()
         threading.Thread(target=self._end_grace, name="grace", daemon=True).start()
@@ -96,28 +99,28 @@ class WorkerProcess:
         for execution in running:
             execution.interrupt(ShuttingDown)
         log.info("interrupted at the end of the grace time", tasks=[execution.claimed.id for execution in running])
-        if not self._wait_for(self.held.running(), _LAST_WORDS):
+        if not self._wait_for(self.held.running(), _STOP_TIMEOUT):
             self.replace("code does not stop at the end of the grace time")
 
     def close(self) -> None:
-        with self._moving:
+        with self._lock:
             if self._replacing:
-                threading.Event().wait()  # the process ends in a moment, and not by this thread
+                threading.Event().wait()  # another thread ends the process in a moment
             self._closing.set()
         if self._opened:
             drained = self._dispatcher.drain(timeout=10)
             for part in (self._dispatcher, self._maintenance, self._watchdog, self._heartbeat):
                 part.stop()
-            if drained:  # otherwise the others see that we are gone, and what we held is recovered
-                self._say_goodbye()
+            if drained:  # otherwise another process finds this one gone and recovers its tasks
+                self._deregister()
         close_database()
 
-    # The end, because code does not stop.
+    # Replacement, because code does not stop.
 
     def replace(self, reason: str, *, quick: bool = False) -> None:
-        """Puts a new program in the place of this one, or ends the process if it is shutting down. Tasks whose code
-        runs to the last moment are recovered when it is certainly gone."""
-        with self._moving:
+        """Replaces this process by a new one, or ends it if it is shutting down. Tasks whose code runs until the end
+        are recovered when the code is certainly gone."""
+        with self._lock:
             if self._replacing or self._closing.is_set():
                 return
             self._replacing = True
@@ -125,35 +128,36 @@ class WorkerProcess:
         threading.Thread(target=self._replace, args=(quick,), name="replacement", daemon=True).start()
 
     def _replace(self, quick: bool) -> None:
-        patience = _QUICKLY if quick else _LAST_WORDS
+        timeout = _QUICK_STOP_TIMEOUT if quick else _STOP_TIMEOUT
         self._stop_starting()
         others = [execution for execution in self.held.running() if not _is_stuck(execution)]
         for execution in others:
             if execution.stop is None:
                 execution.interrupt(ShuttingDown)
-        self._wait_for(others, patience)
-        if self._heartbeat.silent_seconds < 2 * get_settings().pulse_seconds + 1:  # otherwise nobody would answer
-            written = threading.Thread(target=self._write_last_words, args=(patience,), daemon=True)
-            written.start()
-            written.join(2 * patience)
+        self._wait_for(others, timeout)
+        if self._heartbeat.silent_seconds < 2 * get_settings().pulse_seconds + 1:  # otherwise there is no answer
+            writing = threading.Thread(target=self._write_ends, args=(timeout,), daemon=True)
+            writing.start()
+            writing.join(2 * timeout)
         if self._shutting_down:
             end_process(self.identity.id)
         replace_process()
 
-    def _write_last_words(self, patience: float) -> None:
-        """Whatever is not written by this is recovered as lost."""
+    def _write_ends(self, timeout: float) -> None:
+        """Writes the ends of tasks, and how to end those whose code still runs. All other tasks are recovered as
+        lost."""
         try:
-            ours = [execution for execution in self.held.running() if self.held.abandon(execution)]
-            last_words = {execution.key: _last_words(execution) for execution in ours}
-            with get_database().connect("replacement") as connection:
-                registry.set_on_loss(connection, self.identity.id, last_words)
-            self._dispatcher.drain(timeout=patience)
+            abandoned = [execution for execution in self.held.running() if self.held.abandon(execution)]
+            on_loss = {execution.key: _make_on_loss(execution) for execution in abandoned}
+            with connect("replacement") as connection:
+                losses.set_on_loss(connection, self.identity.id, on_loss)
+            self._dispatcher.drain(timeout=timeout)
             if self.held.is_idle():
-                self._say_goodbye()
+                self._deregister()
         except Exception as failure:
-            log.warning("nothing could be written before the end", error=str(failure).strip())
+            log.warning("the ends of tasks could not be written before the replacement", error=str(failure).strip())
 
-    # What both need.
+    # Used by both.
 
     def _stop_starting(self) -> None:
         self._dispatcher.stop_claiming()
@@ -168,20 +172,20 @@ class WorkerProcess:
             time.sleep(0.02)
         return not waiting_for & {execution.key for execution in self.held.running()}
 
-    def _say_goodbye(self) -> None:
+    def _deregister(self) -> None:
         try:
-            registry.stopped([self.identity.id])
+            registry.mark_stopped([self.identity.id])
         except (NotReady, *TRANSIENT):
-            log.warning("the others will see that this worker is gone", worker=self.identity.id)
+            log.warning("no answer from the database: others will find this worker gone", worker=self.identity.id)
         flush_notifications()
 
 
 def _is_stuck(execution: Execution) -> bool:
-    return execution.stop is not None and time.monotonic() - execution.stopped_at >= PATIENCE
+    return execution.stop is not None and time.monotonic() - execution.stop_requested_at >= STOP_SECONDS
 
 
-def _last_words(execution: Execution) -> dict[str, object]:
-    """What is to be written for a task whose code runs until its process ends, by whoever sees that it has."""
+def _make_on_loss(execution: Execution) -> dict[str, object]:
+    """Returns the report and the settlement that another process writes when it finds this one gone."""
     claimed = execution.claimed
     if execution.request is None and time.monotonic() >= execution.deadline:
         end = outcomes.failed(claimed, TimeLimitExceeded("The code did not stop; its process was replaced."))
@@ -201,7 +205,7 @@ def set_current(process: WorkerProcess | None) -> None:
     _current = process
 
 
-def current() -> WorkerProcess:
+def get_current() -> WorkerProcess:
     if _current is None:
         raise RuntimeError("Tasks run in worker processes: start them with `dramatiq actors`.")
     return _current

@@ -1,17 +1,18 @@
-"""`python -m broker.closing <worker id>`: what a worker process becomes at its end when code in it does not stop. By
-now that code is gone, so its tasks can be released. Not to be started by hand."""
+"""`python -m broker.worker.recovery <worker id>` recovers the tasks of a worker process. A worker process in which
+code does not stop executes this program in its own place: then the code is certainly gone. Not to be started by
+hand."""
 
 import sys
 
+from state.database import close_database
 from state.database.notifier import flush_notifications
-from state.database.pool import close_database
 from state.logs import configure_logs
-from state.workers import registry
+from state.maintenance import losses
 
 
 def main() -> None:
     configure_logs()
-    registry.recover([sys.argv[1]])
+    losses.recover([sys.argv[1]])
     flush_notifications()
     close_database()
 

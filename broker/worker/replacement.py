@@ -1,5 +1,5 @@
-"""A new process in the place of this one, for code that no interrupt can stop. It keeps its pid, so Dramatiq's master,
-which would end all its processes when one of them ends, does not even notice."""
+"""Replaces this process by a new program, for code that no interrupt can stop. The pid stays the same, so Dramatiq's
+master, which ends all its processes when one of them ends, does not notice."""
 
 import ctypes
 import os
@@ -16,27 +16,27 @@ from dramatiq.cli import try_block_signals
 
 from state.logs import log
 
-_FAILED = 75  # "try again": whoever started us starts us again
+_FAILED = 75  # EX_TEMPFAIL: the supervisor starts the workers again
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 _pipes: dict[int, int] = {}
-_signals: list[int] = []  # where their numbers arrive, before any handler knows
+_signals: list[int] = []  # the pipe into which the interpreter writes the numbers of signals, before it calls handlers
 
 
 def prepare_replacement() -> None:
-    """At birth, before anything else has opened a pipe."""
+    """Called when the process starts, before anything else has opened a pipe."""
     _remember_pipes()
     reading, writing = os.pipe()
     for end in (reading, writing):
         os.set_blocking(end, False)
-    with suppress(ValueError):  # not the main thread, so not Dramatiq's command line
+    with suppress(ValueError):  # not the main thread, so not started by Dramatiq's command line
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     _signals[:] = [reading]
 
 
 def _remember_pipes() -> None:
-    """The pipes that this process was born with: through them the master gets our logs, and knows that we live."""
+    """Notes the pipes to Dramatiq's master: it reads the logs from them, and notices when the process ends."""
     _pipes.clear()
     for entry in Path("/dev/fd").iterdir():
         with suppress(OSError):
@@ -46,8 +46,8 @@ def _remember_pipes() -> None:
 
 
 def end_process(worker: str) -> NoReturn:
-    """Ends all that runs in here, at once. What is left of this process recovers the tasks that the worker held: it is
-    the proof that their code is gone."""
+    """Ends everything that runs in this process at once. The program that takes its place recovers the worker's tasks:
+    their code is certainly gone by then."""
     _kill_children()
     with suppress(OSError):
         os.execv(sys.executable, [sys.executable, *_flags(), "-m", "broker.worker.recovery", worker])  # noqa: S606
@@ -55,7 +55,7 @@ def end_process(worker: str) -> NoReturn:
 
 
 def replace_process() -> NoReturn:
-    """Ends all that runs in here, at once. The new program recovers the tasks of its predecessor."""
+    """Ends everything that runs in this process at once. The new program recovers the tasks of the old one."""
     _kill_children()
     command = _command()
     if command is not None:
@@ -63,27 +63,27 @@ def replace_process() -> NoReturn:
             with suppress(OSError):
                 if os.fstat(pipe).st_ino == identity:
                     os.set_inheritable(pipe, True)
-        _heed_signals()
-        try_block_signals()  # until the new one is ready for them
+        _exit_if_signaled()
+        try_block_signals()  # until the new program can handle them
         with suppress(OSError):
             os.execv(sys.executable, command)  # noqa: S606
     os._exit(_FAILED)
 
 
-def _heed_signals() -> None:
-    """Who was told to end must not be born again: what the old program has heard, the new one does not know."""
+def _exit_if_signaled() -> None:
+    """Exits if a signal to end has arrived: the new program would not know of it."""
     libc = ctypes.CDLL(None)
     for number in _ENDING:
-        libc.signal(number, 0)  # from here on it ends us at once; Python's own way is for the main thread only
-    heard = b""
+        libc.signal(number, 0)  # it ends the process at once; Python's signal.signal works in the main thread only
+    received = b""
     with suppress(BlockingIOError):
-        heard = os.read(_signals[0], 4096)
-    if any(number in _ENDING for number in heard):
+        received = os.read(_signals[0], 4096)
+    if any(number in _ENDING for number in received):
         os._exit(0)
 
 
 def _command() -> list[str] | None:
-    """How Dramatiq's command line started us; None when it did not."""
+    """Returns the command of the new program; None if Dramatiq's command line has not started this process."""
     program = Path(sys.argv[0])
     if "dramatiq" not in (program.name, program.parent.name) or not hasattr(sys.stderr, "pipe"):
         return None
@@ -96,12 +96,12 @@ def _flags() -> list[str]:
 
 
 def _kill_children() -> None:
-    """What the code has started ends with it. A database that runs beside us is not meant."""
+    """Kills the processes that the code has started, and no embedded database."""
     killed = []
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             if not child.name().startswith("postgres"):
                 child.kill()
                 killed.append(child)
-                log.warning("killed with its process", pid=child.pid)
-    psutil.wait_procs(killed, timeout=0.5)  # the new program would not know of them, and they would stay as zombies
+                log.warning("killed a child process", pid=child.pid)
+    psutil.wait_procs(killed, timeout=0.5)  # the new program does not know of them; they would stay as zombies

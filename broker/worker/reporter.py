@@ -1,5 +1,5 @@
-"""The reporter: writes what executions say and how they ended, in batches, on the dispatcher's connection. What could
-not be written is kept and tried again; only a value that the database can never take is given up."""
+"""The reporter: writes reports and ends of executions in batches, on the dispatcher's connection. It keeps what could
+not be written and tries again; it gives up only values that the database can never store."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from broker.execution.failures import describe
 from broker.execution.held import HeldTasks
 from broker.execution.storable import ResultNotJson
 from broker.worker.backoff import Backoff
-from state.database.connection import Connection, Row
+from state.database import Connection, Row
 from state.database.errors import kind_of
 from state.database.notifier import notify_tasks, notify_work
 from state.logs import log, log_transitions
@@ -21,29 +21,29 @@ Taken = tuple[Execution, Report]
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
-_AFTER_BUG = 5.0  # seconds until something is tried again that failed for a reason nobody foresaw
-_BUSY_GATE = 0.05  # seconds until a gate is tried again that somebody else had locked
+_AFTER_BUG = 5.0  # seconds until the next try after an unexpected error
+_LOCKED_GATE = 0.05  # seconds until the next try to close a gate that another transaction has locked
 
 
 class Reporter:
     def __init__(self, held: HeldTasks) -> None:
         self._held = held
-        self._doubtful = False
-        self._unwritten: list[Taken] = []  # reports that were on their way when something went wrong
-        self._postponed: list[Settlement] = []  # ends of locked tasks, or that failed for a reason nobody foresaw
+        self._connection_was_lost = False
+        self._unwritten: list[Taken] = []  # reports whose write has failed
+        self._postponed: list[Settlement] = []  # ends of locked tasks, or with an unexpected error
         self._not_before = 0.0  # when these are tried again
         self._locked = Backoff()
-        self._closing: dict[str, tuple[float, float]] = {}  # tasks that were told to wait: when, and for how long
+        self._closing: dict[str, tuple[float, float]] = {}  # by task: when its service asked to wait, and for how long
 
-    def doubt(self) -> None:
-        """A connection was lost, and perhaps ends were on their way."""
-        self._doubtful = True
+    def note_connection_lost(self) -> None:
+        """Ends may have been written although their answer was lost with the connection."""
+        self._connection_was_lost = True
 
-    def patience(self) -> float:
-        """How long what is left to write may wait."""
+    def get_timeout(self) -> float:
+        """Returns how long the next write may wait."""
         now = time.monotonic()
         left = self._not_before - now if self._postponed or self._unwritten else float("inf")
-        return max(min(left, _BUSY_GATE if self._closing else left), 0.001)
+        return max(min(left, _LOCKED_GATE if self._closing else left), 0.001)
 
     def write(self, connection: Connection) -> set[str]:
         """Writes the reports that are due, then the ends. Returns the gates that tasks have left."""
@@ -61,7 +61,8 @@ class Reporter:
     # Reports.
 
     def _write_reports(self, connection: Connection, ends: list[Settlement]) -> list[Settlement]:
-        """Writes what is due, and all of what those that end have said. Returns the ends that may be written now."""
+        """Writes the reports that are due, and all reports of executions that end. Returns the ends that may be
+        written now."""
         ending = {(each.id, each.epoch) for each in ends}
         if self._unwritten and time.monotonic() >= self._not_before:
             unwritten, self._unwritten = self._unwritten, []
@@ -92,23 +93,23 @@ class Reporter:
             owned, busy = leases.try_report(connection, self._held.worker, [report for _, report in taken])
         except Exception as failure:
             if kind_of(failure) in ("again", "reconnect"):
-                self._unwritten += taken  # under the same numbers: perhaps they have been written all the same
+                self._unwritten += taken  # under the same numbers: no report is written twice
                 raise
             self._write_singly(connection, taken)
         else:
-            self._account_reports(taken, owned, busy)
+            self._note_reports(taken, owned, busy)
 
     def _write_singly(self, connection: Connection, taken: list[Taken]) -> None:
-        """One bad report must not take the others with it."""
+        """Writes each report by itself, so that one bad report does not keep the others from being written."""
 
         def write(each: Taken) -> None:
-            self._account_reports([each], *leases.try_report(connection, self._held.worker, [each[1]]))
+            self._note_reports([each], *leases.try_report(connection, self._held.worker, [each[1]]))
 
         left, failures = _isolate(taken, write)
         for (execution, report), failure in failures:
             if kind_of(failure) == "bad row":
                 log.error("a report was refused", task_id=report.id, error=str(failure))
-                execution.written()
+                execution.note_report_written()
             else:
                 self._postpone(report.id, failure)
                 self._unwritten.append((execution, report))
@@ -116,12 +117,12 @@ class Reporter:
             self._unwritten += left
             raise failures[-1][1]
 
-    def _account_reports(self, taken: Sequence[Taken], owned: set[Key], busy: set[Key]) -> None:
+    def _note_reports(self, taken: Sequence[Taken], owned: set[Key], busy: set[Key]) -> None:
         for execution, report in taken:
             if execution.key in busy:
                 self._unwritten.append((execution, report))
                 continue
-            execution.written()
+            execution.note_report_written()
             if execution.key not in owned:
                 self._held.lose(execution)
         self._wait_for_locks(busy)
@@ -136,7 +137,7 @@ class Reporter:
             if kind_of(failure) in ("again", "reconnect"):
                 raise
             return self._settle_singly(connection, ends)
-        return self._account_ends(connection, ends, rows, busy)
+        return self._note_ends(connection, ends, rows, busy)
 
     def _settle_singly(self, connection: Connection, ends: Sequence[Settlement]) -> set[str]:
         freed: set[str] = set()
@@ -162,9 +163,9 @@ class Reporter:
             error = describe(ResultNotJson(f"The result cannot be stored: {refused}"))
             end = Settlement(end.id, end.epoch, "failed", error=error)
             rows, busy = leases.try_settle(connection, self._held.worker, [end])
-        return self._account_ends(connection, [end], rows, busy)
+        return self._note_ends(connection, [end], rows, busy)
 
-    def _account_ends(
+    def _note_ends(
         self, connection: Connection, ends: Sequence[Settlement], rows: list[Row], busy: set[Key]
     ) -> set[str]:
         if busy:
@@ -174,11 +175,13 @@ class Reporter:
         written = {(row["id"], row["epoch"]) for row in rows}
         missing = [each for each in ends if (each.id, each.epoch) not in written]
         if missing:
-            before = leases.settled_before(connection, self._held.worker, missing) if self._doubtful else set()
+            settled: set[Key] = set()
+            if self._connection_was_lost:
+                settled = leases.find_settled(connection, self._held.worker, missing)
             for each in missing:
-                if (each.id, each.epoch) not in before and self._held.get((each.id, each.epoch)) is not None:
+                if (each.id, each.epoch) not in settled and self._held.get((each.id, each.epoch)) is not None:
                     log.warning("lease lost", task_id=each.id, epoch=each.epoch, worker=self._held.worker)
-        self._doubtful = False
+        self._connection_was_lost = False
         self._held.finish(ends)
         log_transitions(rows, worker=self._held.worker)
         notify_tasks(row["id"] for row in rows)
@@ -187,7 +190,7 @@ class Reporter:
         return {gate for row in rows for gate in row["gates"]}
 
     def _wait_for_locks(self, busy: set[Key]) -> None:
-        """Of tasks that somebody else has locked."""
+        """Postpones the next try for tasks that another transaction has locked."""
         if busy:
             self._not_before = time.monotonic() + self._locked.next()
         else:
@@ -200,7 +203,8 @@ class Reporter:
     # Retry-After.
 
     def _close_gates(self, connection: Connection, ends: Sequence[Settlement]) -> None:
-        """Before the ends: it is true whatever becomes of us, and of our lease. Gates are not waited for."""
+        """Closes the gates of services that asked to wait: before the ends are written, because it is true even if the
+        lease is lost. Does not wait for locked gates."""
         now = time.monotonic()
         self._closing.update({each.id: (now, each.retry_after) for each in ends if each.retry_after})
         left = {task_id: seconds - (now - since) for task_id, (since, seconds) in self._closing.items()}
@@ -210,8 +214,8 @@ class Reporter:
 
 
 def _isolate(items: Sequence[_T], write: Callable[[_T], _R]) -> tuple[list[_T], list[tuple[_T, Exception]]]:
-    """Writes each by itself. Returns those that were not tried because the connection is gone (with the one that found
-    out), and those that failed."""
+    """Writes each item by itself. Returns the items from the first one on that failed because the connection is lost,
+    and the items that failed with their errors."""
     failures: list[tuple[_T, Exception]] = []
     for place, each in enumerate(items):
         try:

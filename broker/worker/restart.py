@@ -1,5 +1,5 @@
-"""`python -m broker.reborn <log pipe> <arguments of dramatiq>`: what a worker process becomes when it is replaced. Not
-to be started by hand."""
+"""`python -m broker.worker.restart <log pipe> <arguments of dramatiq>` runs a new worker process. A worker process
+that is replaced executes this program in its own place. Not to be started by hand."""
 
 import signal
 import sys
@@ -19,8 +19,8 @@ def main() -> None:
     for path in arguments.path:
         sys.path.insert(0, path)
     if signal.sigpending() & set(HANDLED_SIGNALS):
-        return  # told to end before it has begun, which Dramatiq would not survive with grace
-    worker_process(arguments, "reborn", pipe, Value(Canteen), threading.Event())
+        return  # a signal to end arrived during the replacement; Dramatiq would not handle it this early
+    worker_process(arguments, "replacement", pipe, Value(Canteen), threading.Event())
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """The watchdog: looks a few times a second for code that runs too long, does not stop when told to, or has lost its
-lease. A thread of its own, and without the database: the heartbeat may hang in a connection that is dead."""
+lease. It has a thread of its own and does not use the database, because the heartbeat can hang in a dead connection."""
 
 import threading
 import time
@@ -13,10 +13,10 @@ from state.logs import log
 from state.settings import get_settings
 
 _EVERY = 0.25
-PATIENCE = 3.0  # seconds in which code should stop when it is told to; then it is reported, and with force it must
-AGAIN = 10.0  # seconds between two interrupts: code may need some to clean up, and it may have swallowed the first
-OVERDUE = 30.0  # seconds after which code that nobody can stop costs its process
-_WITHOUT_LEASE = 1.5  # seconds in which code without a lease must stop: its successor may run already
+STOP_SECONDS = 3.0  # for code to stop when told to; then it is reported, and with force its process is replaced
+REPEAT_SECONDS = 10.0  # between two interrupts: code may need time to clean up, or may have caught the first one
+OVERDUE_SECONDS = 30.0  # after the time limit; then the process of code that does not stop is replaced
+_WITHOUT_LEASE = 1.5  # seconds for code without a lease to stop: another process may run the task already
 
 Replace = Callable[..., None]
 
@@ -27,7 +27,7 @@ class Watchdog:
         self._held = held
         self._replace = replace
         self._every = min(_EVERY, settings.pulse_seconds / 2)
-        # Code is told to stop well before its lease ends, and ended with its process a moment before.
+        # Code is told to stop well before its lease ends. If it does not stop, its process ends just before the lease.
         self._stop_before = min(10.0, settings.lease_seconds / 2)
         self._end_before = min(3.0, settings.lease_seconds / 4)
         self._stopping = threading.Event()
@@ -43,11 +43,11 @@ class Watchdog:
     def _run(self) -> None:
         while not self._stopping.wait(self._every):
             try:
-                self._look()
+                self._check_all()
             except Exception:
                 log.exception("watchdog: unexpected error", worker=self._held.worker)
 
-    def _look(self) -> None:
+    def _check_all(self) -> None:
         self._held.set_timer()
         now = boot_time()
         for execution in self._held.executions():
@@ -55,35 +55,36 @@ class Watchdog:
             if left <= self._stop_before:
                 self._held.lose(execution, gone=left <= 0)
         for execution in self._held.running():
-            self._look_at(execution, time.monotonic())
+            self._check(execution, time.monotonic())
 
-    def _look_at(self, execution: Execution, now: float) -> None:
+    def _check(self, execution: Execution, now: float) -> None:
         if execution.stop is None:
             if now >= execution.deadline:
                 execution.interrupt(TimeLimitExceeded)
             return
-        ignored = now - execution.stopped_at
-        if execution.state == "lost" and self._is_at_its_end(execution, ignored):
+        ignored = now - execution.stop_requested_at
+        if execution.state == "lost" and self._must_end_now(execution, ignored):
             self._replace("code runs without a lease", quick=True)
-        if ignored >= PATIENCE:
+        if ignored >= STOP_SECONDS:
             self._report(execution, ignored)
             if execution.request == "force":
                 self._replace("a task was stopped by force")
-        if now - execution.deadline >= OVERDUE:  # it would keep its thread for ever
+        if now - execution.deadline >= OVERDUE_SECONDS:  # otherwise it would occupy its thread for ever
             self._replace("code does not stop")
-        if now - execution.struck_at >= AGAIN:
+        if now - execution.interrupted_at >= REPEAT_SECONDS:
             execution.interrupt_again()
 
-    def _is_at_its_end(self, execution: Execution, ignored: float) -> bool:
-        """Whether code that has been told to stop must go with its process, because its lease ends or has ended."""
+    def _must_end_now(self, execution: Execution, ignored: float) -> bool:
+        """Returns whether the process of code that was told to stop must be replaced, because the lease ends or has
+        ended."""
         if execution.lease_is_gone:
             return ignored >= _WITHOUT_LEASE
-        return self._held.lease_until(execution) - boot_time() <= self._end_before or ignored >= OVERDUE
+        return self._held.lease_until(execution) - boot_time() <= self._end_before or ignored >= OVERDUE_SECONDS
 
     def _report(self, execution: Execution, ignored: float) -> None:
-        if execution.reported:
+        if execution.reported_as_running:
             return
-        execution.reported = True
+        execution.reported_as_running = True
         where = execution.code.where()
         log.warning("code does not stop", task_id=execution.claimed.id, actor=execution.claimed.actor, where=where)
         if execution.stop is CancelRequested and execution.state == "running":

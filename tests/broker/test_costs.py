@@ -1,8 +1,9 @@
-"""What a task costs in statements and commits, as Postgres logs them. README has the same numbers."""
+"""The number of statements and commits for a task, as Postgres logs them. README has the same numbers."""
 
 import re
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -21,7 +22,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 @pytest.fixture
 def statements(postgres: TestPostgres, connection: psycopg.Connection) -> Callable[[], list[tuple[str, str]]]:
-    """(application, statement) of all that this database was asked since the fixture was made."""
+    """Returns (application, statement) of all statements that this database has got since the fixture was made."""
     name = connection.info.dbname
     connection.execute(f"ALTER DATABASE {name} SET log_statement = 'all'")
     begun = postgres.log_size()
@@ -33,6 +34,26 @@ def statements(postgres: TestPostgres, connection: psycopg.Connection) -> Callab
         return [(application, text) for application, text in asked if re.search(r"execute|statement:", text)]
 
     return read
+
+
+@pytest.fixture
+def other_maintainer(database_url: str) -> Iterator[None]:
+    """No worker of the test becomes the maintainer."""
+    hold = "UPDATE callboard.maintainer SET worker_id = 'test', expires_at = callboard.now() + interval '3 seconds'"
+    stop = threading.Event()
+
+    def renew() -> None:
+        with psycopg.connect(database_url, autocommit=True) as session:
+            while not stop.wait(0.2):
+                session.execute(hold)
+
+    with psycopg.connect(database_url, autocommit=True) as session:
+        session.execute(hold)
+    renewing = threading.Thread(target=renew)
+    renewing.start()
+    yield
+    stop.set()
+    renewing.join()
 
 
 def test_one_statement_and_one_commit_for_each_step(
@@ -62,15 +83,13 @@ def test_one_statement_and_one_commit_for_each_step(
 
 
 def test_an_idle_worker_sends_its_pulse_and_nothing_else(
-    worker: Callable[..., WorkerTree], statements: Callable[[], list[tuple[str, str]]], connection: psycopg.Connection
+    other_maintainer: None, worker: Callable[..., WorkerTree], statements: Callable[[], list[tuple[str, str]]]
 ) -> None:
     seconds = 8
-    hold = "UPDATE callboard.maintainer SET worker_id = 'test', expires_at = callboard.now() + interval '3 seconds'"
-    connection.execute(hold)
     worker(threads=1, actors="actors")  # plain Dramatiq actors have queues that are looked at
 
     def has_settled() -> bool:
-        """The dispatcher has connected and looked for work once, and the heartbeat has beaten since."""
+        """Whether the dispatcher has connected and claimed once, and the heartbeat has beaten twice since."""
         sent = statements()
         claims = [place for place, (_, text) in enumerate(sent) if "callboard.claim_tasks(" in text]
         beats = [place for place, (application, _) in enumerate(sent) if application == "callboard heartbeat"]
@@ -78,9 +97,7 @@ def test_an_idle_worker_sends_its_pulse_and_nothing_else(
 
     eventually(has_settled)
     begun = len(statements())
-    for _ in range(seconds * 2):  # no worker becomes the maintainer
-        connection.execute(hold)
-        time.sleep(0.5)
+    time.sleep(seconds)
     sent = [(application, text) for application, text in statements()[begun:] if application.startswith("callboard")]
     pulses = [text for application, text in sent if application == "callboard heartbeat"]
     assert 1 <= len(pulses) <= seconds // 2 + 1

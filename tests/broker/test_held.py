@@ -1,4 +1,4 @@
-"""Executions and the tasks that a process holds: whatever its threads do, an execution starts once and ends once."""
+"""HeldTasks: in whatever order its threads act, an execution starts once and ends once."""
 
 import random
 import threading
@@ -23,7 +23,7 @@ STATES = tuple(MOVES)
 def claimed(task_id: str, epoch: int) -> Claimed:
     return Claimed(
         id=task_id, epoch=epoch, actor="quick", queue="one", lane="primary", attempt=1, attempts_before=0,
-        max_attempts=3, payload={}, checkpoint={}, tokens=0, cost=Decimal(0), tenant=None,
+        max_attempts=3, payload={}, checkpoint={}, tokens=0, cost=Decimal(0), tenant=None, gates=[],
     )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def test_an_execution_makes_only_the_moves_of_the_table(before: State, after: St
 
 
 class Threads(RuleBasedStateMachine):
-    """One process: claims, a few threads, and everything that can come in between, in any order."""
+    """One process with a few threads: claims, starts, ends, losses and returns, in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class Threads(RuleBasedStateMachine):
     def complete_in_a_transaction(self, data: st.DataObject, commits: bool) -> None:
         execution = self._any(self.in_threads, data)
         try:
-            self.held.begin_completion(execution)
+            self.held.begin_own_end(execution)
         except LeaseLost:
             assert execution.state != "running"
             return
@@ -105,7 +105,7 @@ class Threads(RuleBasedStateMachine):
             self.ended[execution.key] += 1
             self.free.add(execution.claimed.id)
         else:
-            self.held.cancel_completion(execution)
+            self.held.cancel_own_end(execution)
             assert execution.state == "running"
 
     @precondition(lambda self: self.held.executions())
@@ -154,7 +154,7 @@ class Threads(RuleBasedStateMachine):
         assert {execution.key for execution in self.held.running()} == {execution.key for execution in self.in_threads}
 
     def teardown(self) -> None:
-        """Everything comes to an end: nothing is stuck in the process."""
+        """Ends everything: nothing may be left in the process."""
         while self.delivered or self.in_threads:
             for execution in list(self.in_threads):
                 self.in_threads.remove(execution)
@@ -164,7 +164,7 @@ class Threads(RuleBasedStateMachine):
                 execution = self.held.start(*message.key, time_limit=60)
                 if execution is not None:
                     self.in_threads.append(execution)
-        for execution in self.held.waiting():  # their lease had ended before they could start
+        for execution in self.held.unstarted():  # their lease had ended before they could start
             self.held.lose(execution)
         self.held.finish(self.held.take_ends())
         assert self.held.is_idle()

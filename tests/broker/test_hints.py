@@ -1,5 +1,5 @@
-"""The dispatcher hears of work, and of what is asked of its tasks, on the connection that it claims with. Heartbeats
-are so rare here that nothing but a hint can be the reason."""
+"""The dispatcher learns of work, and of requests to stop tasks, on the connection that it claims with. Heartbeats are
+so rare in these tests that only a notification can be the reason."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,13 +24,13 @@ def _completes(task_id: str) -> None:
     eventually(lambda: get_task(task_id).status == "completed")
 
 
-def test_a_hint_starts_a_task_long_before_the_next_heartbeat(worker: Start) -> None:
+def test_a_notification_starts_a_task_long_before_the_next_heartbeat(worker: Start) -> None:
     worker(**RARELY)
     for _ in range(3):
         _completes(submit("noop", {}).task_id)
 
 
-def test_a_task_that_comes_while_the_connection_is_lost_is_found_afterwards(
+def test_a_task_submitted_while_the_connection_is_lost_is_found_afterwards(
     worker: Start, connection: psycopg.Connection
 ) -> None:
     worker(**RARELY)
@@ -40,7 +40,7 @@ def test_a_task_that_comes_while_the_connection_is_lost_is_found_afterwards(
     _completes(submit("noop", {}).task_id)
 
 
-def test_a_dispatcher_without_a_free_thread_still_hears_a_cancel(worker: Start, tmp_path: Path) -> None:
+def test_a_dispatcher_without_a_free_thread_still_notices_a_cancel(worker: Start, tmp_path: Path) -> None:
     worker(threads=1, **RARELY)
     out = tmp_path / "out.txt"
     running = submit("pages", {"file": str(out), "value": 1000, "seconds": 0.1}).task_id

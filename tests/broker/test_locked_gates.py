@@ -1,4 +1,4 @@
-"""Somebody holds a gate's row for as long as a test lasts. Workers boot, run other tasks and settle all the same."""
+"""While the row of a gate is locked, workers start, run other tasks and settle them."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ Lock = Callable[[str, str], AbstractContextManager[None]]
 
 @contextmanager
 def service() -> Iterator[str]:
-    """Answers 429 to everybody."""
+    """A server that answers 429 to all requests."""
 
     class Busy(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -77,7 +77,7 @@ def ended(task_id: str) -> Task:
 
 @pytest.mark.parametrize("how", LOCKS)
 def test_a_worker_boots_and_runs_what_does_not_need_the_gate(worker: Start, lock: Lock, how: str) -> None:
-    """Its actors declare the gate at boot."""
+    """The actors of the worker declare the gate when it starts."""
     behind = [NewTask("flaky", {"text": "http://127.0.0.1:9/"}) for _ in range(30)]
     with lock(how, "provider:flaky"):
         ids = submit_many(behind)
@@ -90,7 +90,7 @@ def test_a_worker_boots_and_runs_what_does_not_need_the_gate(worker: Start, lock
 
 
 def test_a_429_does_not_keep_other_tasks_from_ending(worker: Start, lock: Lock, tmp_path: Path) -> None:
-    """The service asks for a pause, and the gate that would be closed for it is held by somebody."""
+    """The service asks to wait, and the gate that should be closed for it is locked."""
     flag = tmp_path / "go"
     with service() as url:
         worker(threads=2)

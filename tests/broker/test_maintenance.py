@@ -1,4 +1,4 @@
-"""The maintainer's turns, and the proof that each process keeps for itself."""
+"""The turns of the maintainer, and the recovery of dead processes of the same host."""
 
 import subprocess
 import sys
@@ -18,7 +18,8 @@ from broker.worker.maintenance import Maintenance
 from state import NewTask, submit_many
 from state.maintenance import housekeeping, losses, sweep
 from state.maintenance.housekeeping import Housekeeping, TurnFailed
-from state.workers.registry import Identity, Sibling, list_workers, register
+from state.workers.identity import Identity, Sibling
+from state.workers.registry import list_workers, register
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 
@@ -27,7 +28,7 @@ Make = Callable[[], tuple[str, Maintenance]]
 
 @pytest.fixture
 def make(database_url: str) -> Iterator[Make]:
-    """Starts the maintenance of a worker; several of them may be in this process."""
+    """Starts the maintenance of a worker; this process may have several."""
     started: list[Maintenance] = []
     numbers = count(1)
 
@@ -69,7 +70,7 @@ class Slow(Housekeeping):
 
 
 @pytest.mark.parametrize("turn", [Failing, Broken, Slow])
-def test_a_maintainer_whose_turn_fails_or_takes_too_long_makes_way(
+def test_a_maintainer_whose_turn_fails_or_takes_too_long_steps_down(
     turn: type[Housekeeping], make: Make, holder: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if turn is Slow:
@@ -95,7 +96,7 @@ def test_a_maintainer_whose_turn_fails_or_takes_too_long_makes_way(
     assert holder() == name
 
 
-def test_a_part_of_a_turn_that_fails_does_not_keep_the_others_from_being_done(
+def test_a_failed_part_of_a_turn_does_not_stop_the_other_parts(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
@@ -115,10 +116,10 @@ def test_a_part_of_a_turn_that_fails_does_not_keep_the_others_from_being_done(
     assert done == ["lines"]
 
 
-def test_what_a_maintainer_has_observed_is_not_lost_with_a_part_of_a_turn_that_fails(
+def test_observations_of_a_maintainer_survive_a_failed_part_of_a_turn(
     make: Make, holder: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise one part that always fails would keep leases from ever ending."""
+    """Otherwise no lease would ever end if one part of the turn always failed."""
     turns: list[Housekeeping] = []
 
     def fail(self: Housekeeping) -> bool:
@@ -126,14 +127,14 @@ def test_what_a_maintainer_has_observed_is_not_lost_with_a_part_of_a_turn_that_f
         raise TurnFailed
 
     monkeypatch.setattr(Housekeeping, "do_turn", fail)
-    monkeypatch.setattr(maintenance, "_OTHERS_FIRST", 0.1)
+    monkeypatch.setattr(maintenance, "_ELECTION_PAUSE", 0.1)
     _, only = make()
     for number in (1, 2):
         eventually(lambda: only.update([], True) or len(turns) >= number, every=0.2)  # type: ignore[func-returns-value]  # noqa: B023
     assert turns[0] is turns[1]
 
 
-def test_two_at_once_do_no_harm(
+def test_two_maintainers_at_once_do_no_harm(
     database_url: str, clock: Clock, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (housekeeping, losses, sweep):
@@ -151,7 +152,7 @@ def test_two_at_once_do_no_harm(
     assert [event["task_id"] for event in events] == sorted(ids)
 
 
-def test_it_resigns_when_its_worker_stops(make: Make, holder: Callable[[], str | None]) -> None:
+def test_a_maintainer_resigns_when_its_worker_stops(make: Make, holder: Callable[[], str | None]) -> None:
     name, only = make()
     only.update([], True)
     eventually(lambda: holder() == name)
@@ -159,7 +160,7 @@ def test_it_resigns_when_its_worker_stops(make: Make, holder: Callable[[], str |
     assert holder() is None
 
 
-def test_a_maintainer_that_was_stopped_for_longer_than_its_lease_does_no_turn_on_the_strength_of_it(
+def test_a_maintainer_suspended_for_longer_than_its_lease_does_no_turn(
     make: Make, holder: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns: list[float] = []
@@ -173,7 +174,7 @@ def test_a_maintainer_that_was_stopped_for_longer_than_its_lease_does_no_turn_on
     assert len(turns) == 1
 
 
-def test_a_sibling_that_is_dead_is_recovered_and_its_office_taken(
+def test_a_dead_process_of_the_same_host_is_recovered_and_replaced_as_maintainer(
     make: Make, holder: Callable[[], str | None], connection: psycopg.Connection
 ) -> None:
     me = Identity.of_this_process()
@@ -194,7 +195,7 @@ def test_a_sibling_that_is_dead_is_recovered_and_its_office_taken(
     assert list_workers() == []
 
 
-def test_nothing_is_asked_of_the_database_while_all_live_and_another_is_the_maintainer(
+def test_no_statement_is_sent_while_all_processes_live_and_another_is_the_maintainer(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_arguments: object) -> None:

@@ -25,14 +25,14 @@ Start = Callable[..., WorkerTree]
 
 @pytest.fixture(autouse=True)
 def own_pool(database_url: str) -> Iterator[None]:
-    """dramatiq-pg's pool is made once for a process, and each test has another database."""
+    """The pool of dramatiq-pg is opened once in a process, and each test has another database."""
     dramatiq.get_broker().close()
     yield
     dramatiq.get_broker().close()
 
 
 def send_many(connection: psycopg.Connection, file: Path, count: int, queue: str = "plain") -> None:
-    """As the actor's own send does, but all of them in one statement, and without a word to the consumers."""
+    """Sends like the actor's own send, but all in one statement, and without a notification."""
     message = testactors.plain.message(str(file), "").asdict() | {"queue_name": queue}
     connection.execute(
         """
@@ -81,7 +81,7 @@ def consumer(database_url: str) -> Iterator[Callable[..., PlainConsumer]]:
 
 @pytest.fixture
 def stock(database_url: str) -> Iterator[PostgresConsumer]:
-    """dramatiq-pg's own consumer, on the same table."""
+    """The consumer of dramatiq-pg itself, on the same table."""
     pool = make_pool(database_url)
     consumer = PostgresConsumer(pool=pool, queue_name="plain", prefetch=4, timeout=1000)
     yield consumer
@@ -121,7 +121,7 @@ def test_messages_of_a_killed_process_are_soon_delivered_again(
     assert sum(ran.values()) <= count + 16  # again only what the dead process had taken
 
 
-def test_what_a_killed_process_was_running_is_not_waited_for_long(
+def test_messages_that_a_killed_process_was_running_are_soon_run_again(
     worker: Start, connection: psycopg.Connection, tmp_path: Path
 ) -> None:
     file = tmp_path / "out"
@@ -138,7 +138,7 @@ def test_what_a_killed_process_was_running_is_not_waited_for_long(
 def test_a_lock_is_freed_only_after_the_end_is_committed(
     consumer: Callable[..., PlainConsumer], stock: PostgresConsumer, connection: psycopg.Connection, tmp_path: Path
 ) -> None:
-    """In between another consumer would find it consumed by nobody, and run it again."""
+    """Otherwise another consumer could take the message for abandoned in between, and run it again."""
     send_many(connection, tmp_path / "out", 1)
     ours = consumer()
     message = take(ours)
@@ -153,7 +153,7 @@ def test_a_lock_is_freed_only_after_the_end_is_committed(
     assert take(stock, 3) is None
 
 
-def test_stock_consumers_on_the_same_queue_and_ours_leave_each_other_their_messages(
+def test_consumers_of_dramatiq_pg_and_ours_share_a_queue(
     consumer: Callable[..., PlainConsumer], stock: PostgresConsumer, connection: psycopg.Connection, tmp_path: Path
 ) -> None:
     send_many(connection, tmp_path / "out", 8)
@@ -183,7 +183,7 @@ def test_locks_have_the_keys_of_dramatiq_pg(connection: psycopg.Connection) -> N
             assert row["key"] == message_lock(message)
 
 
-def test_a_lost_connection_loses_no_end_and_nobody_else_takes_what_is_held(
+def test_a_lost_connection_loses_no_end_and_no_held_message(
     consumer: Callable[..., PlainConsumer], connection: psycopg.Connection, tmp_path: Path
 ) -> None:
     send_many(connection, tmp_path / "out", 2)
@@ -204,7 +204,7 @@ def test_a_lost_connection_loses_no_end_and_nobody_else_takes_what_is_held(
     assert states(connection) == {"done": 2}
 
 
-def test_an_end_whose_body_cannot_be_stored_stops_no_other(
+def test_an_end_whose_body_cannot_be_stored_does_not_stop_others(
     consumer: Callable[..., PlainConsumer], connection: psycopg.Connection, tmp_path: Path
 ) -> None:
     send_many(connection, tmp_path / "out", 2)
@@ -216,7 +216,7 @@ def test_an_end_whose_body_cannot_be_stored_stops_no_other(
     eventually(lambda: take(ours, 1) is None and states(connection) == {"done": 1, "rejected": 1})
 
 
-def test_a_message_that_cannot_be_read_is_rejected(
+def test_a_message_that_cannot_be_decoded_is_rejected(
     consumer: Callable[..., PlainConsumer], connection: psycopg.Connection, tmp_path: Path
 ) -> None:
     connection.execute(
@@ -229,7 +229,7 @@ def test_a_message_that_cannot_be_read_is_rejected(
     eventually(lambda: take(ours, 1) is None and states(connection) == {"done": 1, "rejected": 1})
 
 
-def test_what_is_taken_and_not_run_is_given_back_at_the_end(
+def test_messages_that_were_not_run_are_given_back_at_the_end(
     consumer: Callable[..., PlainConsumer], connection: psycopg.Connection, tmp_path: Path
 ) -> None:
     send_many(connection, tmp_path / "out", 10)
@@ -246,7 +246,7 @@ def test_what_is_taken_and_not_run_is_given_back_at_the_end(
 def test_delayed_messages_are_taken_when_they_are_due(
     worker: Start, connection: psycopg.Connection, tmp_path: Path
 ) -> None:
-    """However many others are to come later: they take no place, and no lock."""
+    """Messages that are due later take no place and no lock, however many there are."""
     file = tmp_path / "out"
     for n in range(20):
         testactors.plain.send_with_options(args=(str(file), str(n)), delay=3_600_000)

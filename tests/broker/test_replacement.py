@@ -1,4 +1,4 @@
-"""A process that becomes another one: what it was told before, and at the last moment."""
+"""Signals that arrive before and during the replacement of a process."""
 
 import signal
 import subprocess
@@ -29,6 +29,6 @@ threading.Event().wait(20)
     ("moment", "ending"),
     [("never", (0, "reborn\n")), ("before", (0, "heard\n")), ("at the last moment", (-signal.SIGTERM, ""))],
 )
-def test_who_was_told_to_end_is_not_born_again(moment: str, ending: tuple[int, str]) -> None:
+def test_a_process_with_a_pending_signal_to_end_is_not_replaced(moment: str, ending: tuple[int, str]) -> None:
     done = subprocess.run([sys.executable, "-c", OLD, moment], cwd=ROOT, capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stdout) == ending, done.stderr

@@ -1,4 +1,4 @@
-"""What a task says stands in its history once, whenever a connection is lost."""
+"""Every report is in the history exactly once, whenever a connection is lost."""
 
 import math
 from collections.abc import Callable
@@ -12,12 +12,11 @@ from broker.execution.held import HeldTasks
 from broker.execution.outcomes import completed
 from broker.worker.reporter import Reporter
 from state import get_events, get_task, submit
-from state.database.connection import Connection
+from state.database import Connection
 from state.workers.leases import Claimed
-from tests.state.conftest import actors, desk, take
 from tests.support.eventually import eventually
 
-__all__ = ["actors", "desk", "take"]
+pytestmark = pytest.mark.usefixtures("simple_actors")
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ def test_a_connection_lost_in_a_report_neither_loses_nor_doubles_it(
     execution: Execution,
     held: HeldTasks,
     reporter: Reporter,
-    desk: Connection,
+    worker_connection: Connection,
     monkeypatch: pytest.MonkeyPatch,
     committed: bool,
 ) -> None:
@@ -65,12 +64,12 @@ def test_a_connection_lost_in_a_report_neither_loses_nor_doubles_it(
         broken.setattr(Connection, "fetch", lost)
         for _ in range(2):
             with pytest.raises(psycopg.OperationalError):
-                reporter.write(desk)
+                reporter.write(worker_connection)
     assert not execution.wait_written(timeout=0)
     execution.add_event("token", {"text": "two"})
     execution.add_usage(1, 0.25)
     held.end(execution, completed(execution.claimed, None))
-    reporter.write(desk)
+    reporter.write(worker_connection)
     assert execution.wait_written(timeout=0)
     assert said(execution) == ["one", "two"]
     task = get_task(execution.claimed.id)
@@ -81,7 +80,7 @@ def test_a_connection_lost_in_the_end_of_a_task_ends_it_once(
     execution: Execution,
     held: HeldTasks,
     reporter: Reporter,
-    desk: Connection,
+    worker_connection: Connection,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -95,9 +94,9 @@ def test_a_connection_lost_in_the_end_of_a_task_ends_it_once(
     with monkeypatch.context() as broken:
         broken.setattr(Connection, "fetch", lost)
         with pytest.raises(psycopg.OperationalError):
-            reporter.write(desk)
-    reporter.doubt()
-    reporter.write(desk)
+            reporter.write(worker_connection)
+    reporter.note_connection_lost()
+    reporter.write(worker_connection)
     task = get_task(execution.claimed.id)
     assert (task.status, task.result, task.epoch) == ("completed", {"answer": 42}, 1)
     assert [event.data["to"] for event in get_events(task.task_id) if event.kind == "status"][-1] == "completed"
@@ -107,7 +106,7 @@ def test_a_connection_lost_in_the_end_of_a_task_ends_it_once(
 
 @pytest.fixture
 def others(held: HeldTasks, take: Callable[..., list[Claimed]], execution: Execution) -> list[Execution]:
-    """Three more that run beside it."""
+    """Three more executions that run at the same time."""
     held.threads = 4
     for _ in range(3):
         submit("quick", {})
@@ -119,7 +118,7 @@ def others(held: HeldTasks, take: Callable[..., list[Claimed]], execution: Execu
 
 @pytest.fixture
 def broken(connection: psycopg.Connection, execution: Execution) -> Callable[[str], None]:
-    """Lets a statement fail for one task, for a reason that nobody has foreseen."""
+    """Lets a statement fail for one task with an unexpected error."""
 
     def break_table(table: str) -> None:
         connection.execute(
@@ -135,13 +134,13 @@ def broken(connection: psycopg.Connection, execution: Execution) -> Callable[[st
 
 
 @pytest.mark.parametrize("table", ["events", "attempts"])
-def test_an_unforeseen_error_of_one_task_stops_no_other_and_drops_nothing(
+def test_an_unexpected_error_of_one_task_does_not_stop_others_and_drops_nothing(
     table: str,
     execution: Execution,
     others: list[Execution],
     held: HeldTasks,
     reporter: Reporter,
-    desk: Connection,
+    worker_connection: Connection,
     broken: Callable[[str], None],
     connection: psycopg.Connection,
     monkeypatch: pytest.MonkeyPatch,
@@ -154,11 +153,11 @@ def test_an_unforeseen_error_of_one_task_stops_no_other_and_drops_nothing(
         each.add_usage(1, 0)
         held.end(each, completed(each.claimed, "done"))
     for _ in range(3):
-        reporter.write(desk)
+        reporter.write(worker_connection)
     assert [get_task(each.claimed.id).status for each in others] == ["completed"] * 3
     assert get_task(execution.claimed.id).status == "running"
     connection.execute(f"DROP TRIGGER fail ON callboard.{table}")
-    reporter.write(desk)
+    reporter.write(worker_connection)
     for each in everybody:
         task = get_task(each.claimed.id)
         assert (task.status, task.result, task.usage["tokens"]) == ("completed", "done", 1)
@@ -167,41 +166,41 @@ def test_an_unforeseen_error_of_one_task_stops_no_other_and_drops_nothing(
 
 
 def test_a_result_that_cannot_be_stored_ends_its_task_alone(
-    execution: Execution, others: list[Execution], held: HeldTasks, reporter: Reporter, desk: Connection
+    execution: Execution, others: list[Execution], held: HeldTasks, reporter: Reporter, worker_connection: Connection
 ) -> None:
     held.end(execution, completed(execution.claimed, 10**200_000))  # more digits than a jsonb number has
     for each in others:
         held.end(each, completed(each.claimed, None))
-    reporter.write(desk)
+    reporter.write(worker_connection)
     assert [get_task(each.claimed.id).status for each in others] == ["completed"] * 3
     task = get_task(execution.claimed.id)
     assert (task.status, (task.error or {})["type"]) == ("dead", "ResultNotJson")
 
 
-def test_a_task_that_somebody_has_locked_holds_up_no_other(
+def test_a_locked_task_does_not_delay_others(
     execution: Execution,
     others: list[Execution],
     held: HeldTasks,
     reporter: Reporter,
-    desk: Connection,
+    worker_connection: Connection,
     database_url: str,
 ) -> None:
-    desk.execute("SET lock_timeout = '5s'")  # a wait would fail
+    worker_connection.execute("SET lock_timeout = '5s'")  # a wait would fail
     for each in (execution, *others):
         each.add_event("token", {"text": "one"})
     with psycopg.connect(database_url) as holder:
         holder.execute("SELECT FROM callboard.tasks WHERE id = %s FOR UPDATE", [execution.claimed.id])
-        reporter.write(desk)
+        reporter.write(worker_connection)
         for each in (execution, *others):
             each.add_event("token", {"text": "two"})
             each.set_progress({"percent": 50, "message": "half", "elapsed_ms": 1})
             each.add_usage(3, 0)
             held.end(each, completed(each.claimed, "done"))
         for _ in range(3):
-            reporter.write(desk)
+            reporter.write(worker_connection)
         assert [get_task(each.claimed.id).status for each in others] == ["completed"] * 3
         assert get_task(execution.claimed.id).status == "running"
-    eventually(lambda: reporter.write(desk) or get_task(execution.claimed.id).finished)
+    eventually(lambda: reporter.write(worker_connection) or get_task(execution.claimed.id).finished)
     for each in (execution, *others):
         task = get_task(each.claimed.id)
         assert (task.status, task.result, task.usage["tokens"]) == ("completed", "done", 3)

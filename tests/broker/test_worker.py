@@ -55,8 +55,8 @@ def test_a_submit_in_the_callers_own_transaction(worker: Start, connection: psyc
     assert connection.execute("SELECT FROM callboard.tasks WHERE id = %s", [gone]).fetchone() is None
 
 
-def test_no_hint_is_lost_to_the_one_before_it(worker: Start) -> None:
-    """The first goes out with its submit; those that come too soon after it wait for the next one who sends."""
+def test_no_notification_is_lost_because_of_the_one_before_it(worker: Start) -> None:
+    """The first notification is sent with its submit; the next ones are sent together a moment later."""
     worker(threads=2, pulse_seconds=100, lease_seconds=600)
     ended(submit("note", {}).task_id)
     for burst in (2, 30):
@@ -79,7 +79,7 @@ def test_a_plain_dramatiq_actor_works_beside_tasks(
     eventually(lambda: connection.execute(held).fetchone()["n"] < 70, what="advisory locks freed")  # type: ignore[index]
 
 
-def test_async_actors_and_the_timeout_that_dramatiq_cannot_bear(worker: Start) -> None:
+def test_async_actors_may_raise_a_timeout_error(worker: Start) -> None:
     worker()
     fine = submit("async_steps", {"seconds": 0.05}).task_id
     broken = submit("async_timeout", {}, max_attempts=1).task_id
@@ -111,7 +111,7 @@ def test_a_checkpoint_survives_to_the_next_attempt(worker: Start, clock: Clock) 
     assert ended(task_id).result == "job-7"
 
 
-def test_a_task_of_an_unknown_actor_waits_and_burns_no_attempt_until_it_is_given_up(
+def test_a_task_of_an_unknown_actor_waits_without_attempts_until_it_is_dead(
     worker: Start, connection: psycopg.Connection, clock: Clock
 ) -> None:
     task_id = submit("noop", {}).task_id

@@ -1,38 +1,41 @@
 """For tests of the verbs alone: a catalog of simple actors, and a worker's connection."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
-from pydantic import BaseModel
 
 from state import submit
-from state.database.connection import Connection
-from state.tasks import catalog
-from state.tasks.catalog import STANDARD_POLICY, ActorSpec
+from state.database import Connection, connect
 from state.workers import leases
 from state.workers.leases import Claimed, Settlement
-from tests.state.conftest import desk, status, take
-
-__all__ = ["desk", "status", "take"]
-
-BOOM = {"type": "Boom", "message": "no luck", "category": "unknown", "details": {}, "traceback": None}
-
-
-class AnyPayload(BaseModel, extra="allow"):
-    size: int = 1
+from tests.support.claims import BOOM, Claimer, enter_simple_actors, read_status
 
 
 @pytest.fixture
 def simple_actors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "_actors", {})
-    for name, queue in (("quick", "one"), ("slow", "two")):
-        catalog.enter(ActorSpec(name, queue, AnyPayload, 3, lambda: None, 60, STANDARD_POLICY, ""))
+    enter_simple_actors(monkeypatch)
 
 
 @pytest.fixture
-def running(simple_actors: None, take: Callable[..., list[Claimed]]) -> Callable[..., Claimed]:
+def worker_connection(database_url: str) -> Iterator[Connection]:
+    with connect("test") as connection:
+        yield connection
+
+
+@pytest.fixture
+def take(worker_connection: Connection) -> Claimer:
+    return Claimer(worker_connection)
+
+
+@pytest.fixture
+def status(connection: psycopg.Connection) -> Callable[[str], str]:
+    return lambda task_id: read_status(connection, task_id)
+
+
+@pytest.fixture
+def running(simple_actors: None, take: Claimer) -> Callable[..., Claimed]:
     def running(**options: Any) -> Claimed:
         submit("quick", options.pop("payload", {}), **options)
         [claimed] = take()
@@ -42,10 +45,11 @@ def running(simple_actors: None, take: Callable[..., list[Claimed]]) -> Callable
 
 
 @pytest.fixture
-def dead(running: Callable[..., Claimed], desk: Connection) -> Callable[..., Claimed]:
+def dead(running: Callable[..., Claimed], worker_connection: Connection) -> Callable[..., Claimed]:
     def dead(error_type: str = "Boom", **options: Any) -> Claimed:
         claimed = running(**options)
-        leases.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error={**BOOM, "type": error_type})])
+        end = Settlement(claimed.id, claimed.epoch, "failed", error={**BOOM, "type": error_type})
+        leases.settle(worker_connection, "w1", [end])
         return claimed
 
     return dead
@@ -53,7 +57,7 @@ def dead(running: Callable[..., Claimed], desk: Connection) -> Callable[..., Cla
 
 @pytest.fixture
 def put(connection: psycopg.Connection) -> Callable[[str, str], None]:
-    """Into any status, past the guard, as nothing but a test may."""
+    """Puts a task into any status, without the guard: only a test may do that."""
 
     def put(task_id: str, status: str) -> None:
         with connection.transaction():

@@ -1,6 +1,6 @@
-"""For workers of tests: code that does not stop is not waited for so long."""
+"""For workers of tests: shorter waits for code that does not stop."""
 
 from broker.worker import watchdog
 
-watchdog.OVERDUE = 1.0
-watchdog.PATIENCE = 0.5
+watchdog.OVERDUE_SECONDS = 1.0
+watchdog.STOP_SECONDS = 0.5

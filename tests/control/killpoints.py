@@ -1,5 +1,5 @@
-"""For workers that are to die: every step of a media task is counted, and at the step that the plan names for it the
-process kills itself, once. The plan is a folder: `<prompt>` holds the number of the step, and is gone afterwards."""
+"""For workers that kill themselves: the steps of a media task are counted, and the process kills itself once, at a
+planned step. The plan is a folder: the file `<prompt>` has the number of the step, and is removed at that step."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A real HTTP server that answers as its path says."""
+"""A real HTTP server. The path of a request says how it answers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""For workers of tests: a process that is replaced takes its time between its last words and its end."""
+"""For workers of tests: two seconds between the last write of a process that is replaced and its end."""
 
 import time
 
@@ -7,9 +7,9 @@ from broker.worker import replacement
 _kill_children = replacement._kill_children
 
 
-def slowly() -> None:
+def kill_slowly() -> None:
     time.sleep(2)
     _kill_children()
 
 
-replacement._kill_children = slowly
+replacement._kill_children = kill_slowly

@@ -1,4 +1,4 @@
-"""Dead letters: looked at, revived, edited, dismissed, by ones and by thousands."""
+"""Dead letters: lists, revivals, edited payloads and dismissals, of one task and of thousands."""
 
 import threading
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from state import (
     submit,
     submit_many,
 )
-from state.database.connection import Connection
+from state.database import Connection
 from state.errors import InvalidPayload
 from state.maintenance import orphans
 from state.maintenance.silence import Silence
@@ -28,7 +28,7 @@ from state.tasks import deadletters
 from state.tasks.catalog import STANDARD_POLICY
 from state.workers import leases
 from state.workers.leases import Claimed, Settlement
-from tests.control.conftest import BOOM
+from tests.support.claims import BOOM
 from tests.support.clock import Clock
 
 Dead = Callable[..., Claimed]
@@ -36,7 +36,9 @@ Take = Callable[..., list[Claimed]]
 pytestmark = pytest.mark.usefixtures("simple_actors")
 
 
-def test_a_revived_task_gets_fresh_attempts_and_its_history_goes_on(dead: Dead, take: Take, desk: Connection) -> None:
+def test_a_revived_task_gets_fresh_attempts_and_its_history_goes_on(
+    dead: Dead, take: Take, worker_connection: Connection
+) -> None:
     task = dead(max_attempts=2)
     claims_before = get_task(task.id)
     assert (claims_before.status, claims_before.attempt) == ("dead", 1)
@@ -47,7 +49,7 @@ def test_a_revived_task_gets_fresh_attempts_and_its_history_goes_on(dead: Dead, 
         for _ in range(2):
             [claimed] = take()
             retry = Settlement(claimed.id, claimed.epoch, "failed", error=BOOM, retry_seconds=0)
-            leases.settle(desk, "w1", [retry])
+            leases.settle(worker_connection, "w1", [retry])
             sweep()
         after = get_task(task.id)
         assert (after.status, after.attempt, after.epoch) == ("dead", 1 + 2 * round_, 1 + 2 * round_)
@@ -57,7 +59,7 @@ def test_a_revived_task_gets_fresh_attempts_and_its_history_goes_on(dead: Dead, 
     assert [e.data["reason"] for e in events if e.data.get("from") == "dead"] == ["retried", "retried"]
 
 
-def test_a_revived_task_begins_its_schedule_anew(dead: Dead, take: Take, desk: Connection) -> None:
+def test_a_revived_task_begins_its_schedule_anew(dead: Dead, take: Take, worker_connection: Connection) -> None:
     first, second = STANDARD_POLICY.schedules["NetworkTimeout"][:2]
     task = dead(max_attempts=2)
     for _ in range(2):
@@ -67,12 +69,12 @@ def test_a_revived_task_begins_its_schedule_anew(dead: Dead, take: Take, desk: C
             failed = outcomes.failed(claimed, TimeoutError("no answer"))
             assert failed.retry_seconds is not None
             assert delay <= failed.retry_seconds <= delay * 1.1
-            leases.settle(desk, "w1", [replace(failed, retry_seconds=0.0)])
+            leases.settle(worker_connection, "w1", [replace(failed, retry_seconds=0.0)])
             sweep()
         assert get_task(task.id).status == "dead"
 
 
-def test_a_revived_task_is_as_young_as_at_first(take: Take, clock: Clock, desk: Connection) -> None:
+def test_a_revived_task_gets_its_full_age_again(take: Take, clock: Clock, worker_connection: Connection) -> None:
     task_id = submit("quick", {}, max_age_seconds=60, delay_seconds=100).task_id
     clock.advance(100)
     sweep()
@@ -86,10 +88,10 @@ def test_a_revived_task_is_as_young_as_at_first(take: Take, clock: Clock, desk: 
 
 
 def test_a_scheduled_retry_runs_now_but_a_delayed_first_start_does_not(
-    running: Dead, desk: Connection, take: Take
+    running: Dead, worker_connection: Connection, take: Take
 ) -> None:
     task = running()
-    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM, retry_seconds=600)])
+    leases.settle(worker_connection, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM, retry_seconds=600)])
     now = state.retry(task.id)
     assert (now.status, now.lane, now.max_attempts) == ("queued", "retry", 3)
     assert [each.id for each in take()] == [task.id]
@@ -111,13 +113,13 @@ def test_an_edited_payload_is_checked_and_the_original_kept(dead: Dead, take: Ta
     assert take()[0].payload == {"size": 4}
 
 
-def test_what_was_saved_for_another_payload_does_not_count(running: Dead, desk: Connection, take: Take) -> None:
+def test_a_checkpoint_of_another_payload_is_dropped(running: Dead, worker_connection: Connection, take: Take) -> None:
     task = running()
     leases.save("w1", task.id, task.epoch, {"job": "j1"})
-    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
+    leases.settle(worker_connection, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
     state.retry(task.id)
     assert take()[0].checkpoint == {"job": "j1"}  # as it is: never paid twice
-    leases.settle(desk, "w1", [Settlement(task.id, 2, "failed", error=BOOM)])
+    leases.settle(worker_connection, "w1", [Settlement(task.id, 2, "failed", error=BOOM)])
     state.retry(task.id, {"size": 2})
     assert take()[0].checkpoint == {}
     assert [e.data["checkpoint"] for e in get_events(task.id) if e.kind == "payload"] == [{"job": "j1"}]

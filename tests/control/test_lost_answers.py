@@ -1,4 +1,4 @@
-"""A verb whose answer was lost with the connection is repeated, and answers as if its first try had been heard."""
+"""A verb whose answer was lost with the connection is repeated, and returns what the first try would have returned."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,12 +8,12 @@ import pytest
 
 import state
 from state import IllegalTransition, TaskNotFound, get_events, get_task, submit
-from state.database.connection import Connection
+from state.database import Connection
 from state.settings import get_settings
 from state.tasks.targets import clear_job, resume_job
 from state.workers import leases
 from state.workers.leases import Claimed, Settlement
-from tests.control.conftest import BOOM
+from tests.support.claims import BOOM
 from tests.support.clock import Clock
 from tests.support.lostanswers import LostAnswers
 
@@ -50,7 +50,7 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> LostAnswers:
 
 
 def written(task_id: str, sign: dict[str, str]) -> int:
-    """How often the verb stands in the history."""
+    """Returns how many events of the verb are in the history."""
     return sum(sign.items() <= event.data.items() for event in get_events(task_id))
 
 
@@ -78,23 +78,23 @@ def test_a_request_to_a_running_task_whose_answer_was_lost_is_made_once(
 
 
 @pytest.mark.parametrize(("verb", "after"), [("cancel", "canceled"), ("pause", "paused")])
-def test_a_request_whose_answer_was_lost_may_have_been_followed_meanwhile(
-    lost: LostAnswers, running: Running, desk: Connection, verb: str, after: str
+def test_a_request_whose_answer_was_lost_may_have_been_fulfilled_meanwhile(
+    lost: LostAnswers, running: Running, worker_connection: Connection, verb: str, after: str
 ) -> None:
     task = running()
     released = Settlement(task.id, task.epoch, "released")
-    lost.of_statement(verb, then=lambda: leases.settle(desk, "w1", [released]))
+    lost.of_statement(verb, then=lambda: leases.settle(worker_connection, "w1", [released]))
     assert getattr(state, verb)(task.id).status == after
 
 
 def test_a_task_that_was_revived_and_died_again_meanwhile_is_not_revived_twice(
-    lost: LostAnswers, dead: Running, take: Callable[..., list[Claimed]], desk: Connection
+    lost: LostAnswers, dead: Running, take: Callable[..., list[Claimed]], worker_connection: Connection
 ) -> None:
     task = dead()
 
     def die_again() -> None:
         [claimed] = take()
-        leases.settle(desk, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error=BOOM)])
+        leases.settle(worker_connection, "w1", [Settlement(claimed.id, claimed.epoch, "failed", error=BOOM)])
 
     lost.of_statement("revive", then=die_again)
     assert state.retry(task.id).status == "dead"
@@ -102,11 +102,11 @@ def test_a_task_that_was_revived_and_died_again_meanwhile_is_not_revived_twice(
 
 
 def test_a_pause_over_the_token_limit_whose_answer_was_lost(
-    lost: LostAnswers, running: Running, desk: Connection, monkeypatch: pytest.MonkeyPatch
+    lost: LostAnswers, running: Running, worker_connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = running()
-    leases.report(desk, "w1", [leases.Report(task.id, task.epoch, 1, tokens=500)])
-    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
+    leases.report(worker_connection, "w1", [leases.Report(task.id, task.epoch, 1, tokens=500)])
+    leases.settle(worker_connection, "w1", [Settlement(task.id, task.epoch, "released")])
     monkeypatch.setattr(get_settings(), "token_limit", 499)
     lost.of_statement("pause")
     ended = state.pause(task.id)
@@ -124,7 +124,7 @@ def test_a_delete_whose_answer_was_lost(lost: LostAnswers, dead: Running, connec
         state.delete(task.id)
 
 
-def test_a_redrive_whose_answer_was_lost_says_how_many_it_moved(lost: LostAnswers, dead: Running) -> None:
+def test_a_redrive_whose_answer_was_lost_returns_how_many_it_moved(lost: LostAnswers, dead: Running) -> None:
     tasks = [dead() for _ in range(3)]
     held = dead(dedup_key="k")
     submit("quick", {}, dedup_key="k")
@@ -134,14 +134,14 @@ def test_a_redrive_whose_answer_was_lost_says_how_many_it_moved(lost: LostAnswer
     assert [written(task.id, {"reason": "redriven"}) for task in [*tasks, held]] == [1, 1, 1, 0]
 
 
-def test_a_cancel_whose_answer_was_lost_lets_the_next_of_its_line_go(
-    lost: LostAnswers, running: Running, desk: Connection, take: Callable[..., list[Claimed]]
+def test_a_cancel_whose_answer_was_lost_wakes_the_next_task_in_the_line(
+    lost: LostAnswers, running: Running, worker_connection: Connection, take: Callable[..., list[Claimed]]
 ) -> None:
     first = submit("quick", {}, target="t").task_id
     second = submit("quick", {}, target="t").task_id
     assert [task.id for task in take(2)] == [first]
     assert get_task(second).status == "waiting"
-    leases.settle(desk, "w1", [Settlement(first, 1, "released")])
+    leases.settle(worker_connection, "w1", [Settlement(first, 1, "released")])
     lost.of_statement("cancel")
     assert state.cancel(first).status == "canceled"
     assert get_task(second).status == "queued"
@@ -150,10 +150,10 @@ def test_a_cancel_whose_answer_was_lost_lets_the_next_of_its_line_go(
 @pytest.mark.parametrize(
     ("verb", "status"), [("cancel", "canceled"), ("pause", "paused"), ("retry", "queued"), ("dismiss", "canceled")]
 )
-def test_what_happened_before_the_call_is_still_refused(
+def test_a_move_that_happened_before_the_call_is_refused(
     lost: LostAnswers, dead: Running, clock: Clock, verb: str, status: str
 ) -> None:
-    """The connection was lost before anything had been done."""
+    """The connection is lost before the verb has done anything."""
     task = dead()
     if verb in ("retry", "dismiss"):
         getattr(state, verb)(task.id)

@@ -1,4 +1,4 @@
-"""Whoever comes first, a task ends once."""
+"""Races between verbs: a task ends once."""
 
 import contextlib
 import random
@@ -11,10 +11,9 @@ import pytest
 
 import state
 from state import IllegalTransition, NewTask, submit_many
-from state.database.connection import Connection
-from state.database.pool import get_database
+from state.database import Connection, connect
 from state.maintenance import losses
-from state.maintenance.sweep import read_signs, sweep
+from state.maintenance.sweep import read_last_seen, sweep
 from state.workers import leases
 from state.workers.leases import Claimed, Settlement
 from tests.support.clock import Clock
@@ -25,13 +24,13 @@ COUNT = 1000
 
 
 def together(*works: Callable[[Connection], None]) -> None:
-    """Each with its own connection, from the same moment on."""
+    """Runs functions in threads at the same time, each with its own connection."""
     start = threading.Barrier(len(works))
     errors: list[BaseException] = []
 
     def run(work: Callable[[Connection], None]) -> None:
         try:
-            with get_database().connect("test") as own:
+            with connect("test") as own:
                 start.wait(10)
                 work(own)
         except BaseException as error:
@@ -47,7 +46,7 @@ def together(*works: Callable[[Connection], None]) -> None:
 
 
 def ends(connection: psycopg.Connection) -> dict[str, int]:
-    """How many tasks are in which status; each must have ended once, and have stayed so."""
+    """Returns the number of tasks by status. Each must have ended once, and kept its end."""
     doubles = connection.execute(
         "SELECT task_id FROM callboard.events WHERE kind = 'status' "
         "AND data ->> 'to' IN ('completed', 'canceled', 'dead') GROUP BY task_id HAVING count(*) <> 1"
@@ -119,7 +118,7 @@ def test_the_sweeper_races_completion_a_thousand_times(
         return work
 
     def sweep_all(_own: Connection) -> None:
-        while sweep(silent=read_signs()).lost:
+        while sweep(silent=read_last_seen()).lost:
             pass
 
     backwards = sorted(claimed, key=lambda task: task.id, reverse=True)

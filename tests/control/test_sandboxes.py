@@ -1,4 +1,4 @@
-"""Commands of tasks on real workers: whatever stops the task leaves no process of its sandbox."""
+"""Commands of tasks on real workers: when a task stops, no process of its sandbox is left."""
 
 import os
 import signal
@@ -10,12 +10,14 @@ from typing import Any
 import psutil
 import pytest
 
+import actors  # noqa: F401  (sets the broker)
 import state
+import tests.support.controlactors  # noqa: F401  (declares the actors that the tests submit to)
 from broker.execution import sandboxes
 from state import get_attempts, get_events, get_task, submit
 from state.errors import InvalidPayload
-from tests.control.following import ended, lines, reached, said, stages
 from tests.support.eventually import eventually
+from tests.support.following import get_stages, read_lines, wait_for_line, wait_for_status, wait_until_finished
 from tests.support.workers import WITHOUT_TIMER, WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -49,8 +51,8 @@ def family(out: Path) -> str:
 
 
 def pids(out: Path, count: int = 2) -> list[int]:
-    said(out, "pid", count)
-    return [int(line.split()[1]) for line in lines(out)]
+    wait_for_line(out, "pid", count)
+    return [int(line.split()[1]) for line in read_lines(out)]
 
 
 def gone(found: list[int]) -> bool:
@@ -72,21 +74,21 @@ def logged(task_id: str) -> str:
 
 def test_a_command_and_its_result(worker: Start, tmp_path: Path) -> None:
     worker()
-    task = ended(run("sh", "-c", "echo hello; echo oops >&2; exit 3"))
+    task = wait_until_finished(run("sh", "-c", "echo hello; echo oops >&2; exit 3"))
     assert task.status == "completed"
     assert task.result == {**task.result, "exit_code": 3, "output": "hello\noops\n"}
     assert (task.result["truncated"], task.result["timed_out"]) == (False, False)
     assert logged(task.task_id) == "hello\noops\n"
-    late = ended(run("sleep", "300", timeout_seconds=0.2))
+    late = wait_until_finished(run("sleep", "300", timeout_seconds=0.2))
     assert (late.result["exit_code"], late.result["timed_out"]) == (-9, True)
-    odd = ended(run("printf", "a\\000b"))  # as Postgres could not store it
+    odd = wait_until_finished(run("printf", "a\\000b"))  # as Postgres could not store it
     assert odd.result["output"] == "a\ufffdb"
     assert not list((tmp_path / "workspaces").iterdir())
 
 
 def test_a_command_that_cannot_be_started_is_not_tried_again(worker: Start) -> None:
     worker()
-    task = ended(run("no-such-program"))
+    task = wait_until_finished(run("no-such-program"))
     assert (task.status, task.attempt) == ("dead", 1)
     assert (task.error["type"], task.error["category"]) == ("CommandNotFound", "permanent")
     assert "no-such-program" in task.error["message"]
@@ -106,7 +108,7 @@ def test_a_wrong_input_is_refused_at_submit(database_url: str, given: dict[str, 
         submit("agent", {"agent_name": "command", "task_type": "run", "input": given})
 
 
-def test_output_is_told_while_it_runs_and_not_without_end(worker: Start, tmp_path: Path) -> None:
+def test_output_is_emitted_while_the_command_runs_up_to_a_limit(worker: Start, tmp_path: Path) -> None:
     worker()
     task_id = run(
         "sh", "-c", "echo first; until [ -e $0 ]; do sleep 0.02; done; yes | head -c 3000000", f"{tmp_path}/go"
@@ -114,7 +116,7 @@ def test_output_is_told_while_it_runs_and_not_without_end(worker: Start, tmp_pat
     eventually(lambda: "first" in logged(task_id), what="its output is told")
     assert get_task(task_id).status == "running"
     (tmp_path / "go").touch()
-    task = ended(task_id)
+    task = wait_until_finished(task_id)
     assert task.result["truncated"]
     assert len(logged(task_id)) < 250_000
     assert "left out" in logged(task_id)
@@ -127,23 +129,23 @@ def test_cancel_kills_the_sandbox_and_says_so(worker: Start, tmp_path: Path, for
     task_id = family(out)
     found = pids(out)
     state.cancel(task_id, force=force)
-    assert ended(task_id).status == "canceled"
+    assert wait_until_finished(task_id).status == "canceled"
     assert gone(found)
-    assert stages(task_id) == ["requested", "seen", "sandbox killed", "stopped"]
+    assert get_stages(task_id) == ["requested", "seen", "sandbox killed", "stopped"]
     [stage] = killed(task_id)
     assert (stage["killed"], stage["survivors"]) == (2, [])
     nothing_is_left(found, tmp_path)
     assert tree.log.read_text().count('"worker ready"') == 1  # nobody had to replace it
 
 
-def test_at_whatever_moment_it_is_canceled(worker: Start, tmp_path: Path) -> None:
+def test_a_cancel_at_any_moment_leaves_no_process(worker: Start, tmp_path: Path) -> None:
     worker(threads=6)
     out = tmp_path / "out.txt"
     tasks = [family(out) for _ in range(12)]
     for task_id in tasks:
         eventually(lambda task_id=task_id: get_task(task_id).status == "running", every=0.005)
         state.cancel(task_id)
-    assert {ended(task_id).status for task_id in tasks} == {"canceled"}
+    assert {wait_until_finished(task_id).status for task_id in tasks} == {"canceled"}
     nothing_is_left(pids(out, 0), tmp_path)
 
 
@@ -151,13 +153,13 @@ def test_an_async_actor_runs_it_in_a_thread(worker: Start, tmp_path: Path) -> No
     worker()
     out = tmp_path / "out.txt"
     task_id = submit("async_sandbox", {"value": ["echo", "hello"]}).task_id
-    assert ended(task_id).result == "hello\n"
+    assert wait_until_finished(task_id).result == "hello\n"
     task_id = submit("async_sandbox", {"value": [sys.executable, "-c", FAMILY, str(out)]}).task_id
     found = pids(out)
     state.cancel(task_id)
-    assert ended(task_id).status == "canceled"
+    assert wait_until_finished(task_id).status == "canceled"
     assert gone(found)
-    assert stages(task_id) == ["requested", "seen", "sandbox killed", "stopped"]
+    assert get_stages(task_id) == ["requested", "seen", "sandbox killed", "stopped"]
     nothing_is_left(found, tmp_path)
 
 
@@ -167,14 +169,14 @@ def test_pause_kills_the_sandbox_and_resume_runs_it_again(worker: Start, tmp_pat
     task_id = family(out)
     found = pids(out)
     state.pause(task_id)
-    reached(task_id, "paused")
-    assert stages(task_id) == ["requested", "seen", "sandbox killed", "stopped"]
+    wait_for_status(task_id, "paused")
+    assert get_stages(task_id) == ["requested", "seen", "sandbox killed", "stopped"]
     nothing_is_left(found, tmp_path)
     state.resume(task_id)
     again = pids(out, 4)[2:]
     assert set(again).isdisjoint(found)
     state.cancel(task_id)
-    assert ended(task_id).status == "canceled"
+    assert wait_until_finished(task_id).status == "canceled"
     nothing_is_left(again, tmp_path)
 
 
@@ -194,9 +196,9 @@ def test_a_worker_that_shuts_down_gives_the_task_back_and_leaves_nothing(worker:
     task_id = family(out)
     found = pids(out)
     tree.terminate()
-    reached(task_id, "queued")
+    wait_for_status(task_id, "queued")
     assert [each["outcome"] for each in get_attempts(task_id)] == ["released"]
-    assert stages(task_id) == []
+    assert get_stages(task_id) == []
     nothing_is_left(found, tmp_path)
 
 
@@ -215,7 +217,7 @@ def test_a_lost_lease_kills_the_sandbox(worker: Start, tmp_path: Path) -> None:
     eventually(lambda: gone(found), timeout=10, what="the first one's processes are gone")
     assert not gone(again)
     state.cancel(task_id)
-    assert ended(task_id).status == "canceled"
+    assert wait_until_finished(task_id).status == "canceled"
     nothing_is_left(again, tmp_path)
 
 
@@ -224,13 +226,13 @@ def test_a_replaced_process_takes_the_sandboxes_of_others_with_it(worker: Start,
     out, stuck = tmp_path / "out.txt", tmp_path / "stuck.txt"
     stubborn = submit("stubborn", {"seconds": 300, "file": str(stuck)}).task_id
     beside = family(out)
-    said(stuck, "start")
+    wait_for_line(stuck, "start")
     found = pids(out)
     state.cancel(stubborn, force=True)
-    assert ended(stubborn, timeout=15).status == "canceled"
+    assert wait_until_finished(stubborn, timeout=15).status == "canceled"
     eventually(lambda: gone(found), timeout=5, what="its processes are gone")
     again = pids(out, 4)[2:]  # in the new process
     state.cancel(beside)
-    assert ended(beside).status == "canceled"
+    assert wait_until_finished(beside).status == "canceled"
     nothing_is_left(again, tmp_path)
     assert tree.log.read_text().count('"worker ready"') == 2

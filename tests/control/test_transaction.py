@@ -1,4 +1,4 @@
-"""`ctx.transaction()` and `ctx.save()`: what is written together is there together, and what was saved is there."""
+"""`ctx.transaction()` commits the writes of an actor with its end; `ctx.save()` is durable."""
 
 import signal
 from collections.abc import Callable
@@ -7,11 +7,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
+import actors  # noqa: F401  (sets the broker)
 import state
+import tests.support.controlactors  # noqa: F401  (declares the actors that the tests submit to)
 from state import get_attempts, get_events, get_task, submit
-from tests.control.following import ended, reached, said
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
+from tests.support.following import wait_for_line, wait_for_status, wait_until_finished
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WITHOUT_TIMER, WorkerTree
 
@@ -20,7 +22,7 @@ Start = Callable[..., WorkerTree]
 
 @pytest.fixture
 def own_rows(connection: psycopg.Connection) -> Callable[[], list[tuple[str, int]]]:
-    """A table of the user's own."""
+    """A table of the user."""
     connection.execute("CREATE TABLE own_rows (task_id text, epoch integer)")
 
     def rows() -> list[tuple[str, int]]:
@@ -39,7 +41,7 @@ def test_writes_and_completion_commit_together(
 ) -> None:
     tree = worker()
     task_id = submit("transacts", {"text": text}).task_id
-    task = ended(task_id)
+    task = wait_until_finished(task_id)
     assert (task.status, task.result, task.attempt) == ("completed", {"rows": 1}, 1)
     assert own_rows() == [(task_id, 1)]
     assert [a["outcome"] for a in get_attempts(task_id)] == ["completed"]
@@ -52,7 +54,7 @@ def test_writes_and_completion_commit_together(
     ).fetchone()
     assert same == {"n": 1}
     again = submit("note", {"value": 1}).task_id
-    assert ended(again).status == "completed"
+    assert wait_until_finished(again).status == "completed"
     assert get_events(task_id) == events
     assert ("raised after its end" in tree.log.read_text()) == (text == "late")
 
@@ -60,16 +62,16 @@ def test_writes_and_completion_commit_together(
 def test_a_failure_inside_leaves_nothing_behind(worker: Start, own_rows: OwnRows, clock: Clock) -> None:
     worker()
     task_id = submit("transacts", {"text": "fail"}).task_id
-    reached(task_id, "scheduled")
+    wait_for_status(task_id, "scheduled")
     assert own_rows() == []
     clock.advance(10)
-    assert ended(task_id).status == "completed"
+    assert wait_until_finished(task_id).status == "completed"
     assert own_rows() == [(task_id, 2)]
 
 
 def test_a_result_that_is_not_json_leaves_nothing_behind(worker: Start, own_rows: OwnRows) -> None:
     worker()
-    task = ended(submit("transacts", {"text": "odd"}).task_id)
+    task = wait_until_finished(submit("transacts", {"text": "odd"}).task_id)
     assert (task.status, (task.error or {})["type"]) == ("dead", "ResultNotJson")
     assert own_rows() == []
 
@@ -79,21 +81,21 @@ def test_kill_9_inside_leaves_nothing_behind(worker: Start, own_rows: OwnRows) -
     worker(threads=1).wait()
     assert own_rows() == []
     worker(threads=1)
-    task = ended(task_id)
+    task = wait_until_finished(task_id)
     assert (task.status, task.epoch, own_rows()) == ("completed", 2, [(task_id, 2)])
     assert [a["outcome"] for a in get_attempts(task_id)] == ["lost", "completed"]
 
 
-def test_a_zombie_inside_writes_nothing(worker: Start, own_rows: OwnRows, tmp_path: Path) -> None:
+def test_a_process_that_lost_its_lease_inside_writes_nothing(worker: Start, own_rows: OwnRows, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     task_id = submit("transacts", {"text": "wait", "file": str(out)}).task_id
     short_lease = {"lease_seconds": 3, "pulse_seconds": 0.5}
     tree = worker(threads=1, actors=WITHOUT_TIMER, **short_lease)
-    said(out, "start 1")
+    wait_for_line(out, "start 1")
     tree.signal_all(signal.SIGSTOP)
     try:
         worker(threads=1, **short_lease)
-        assert ended(task_id).epoch == 2
+        assert wait_until_finished(task_id).epoch == 2
         history = get_events(task_id)
         (tmp_path / "out.txt.go").touch()
     finally:
@@ -108,13 +110,13 @@ def test_a_zombie_inside_writes_nothing(worker: Start, own_rows: OwnRows, tmp_pa
 def test_a_lease_lost_inside_is_noticed_at_the_end(
     worker: Start, own_rows: OwnRows, tmp_path: Path, connection: psycopg.Connection
 ) -> None:
-    """The fence itself: nothing else has told the worker."""
+    """Only the fence of the settlement can notice it: the worker does not know."""
     out = tmp_path / "out.txt"
     worker(threads=1, lease_seconds=3000, pulse_seconds=900)
     pulsed = "SELECT seen_at > started_at AS pulsed FROM callboard.workers"
     eventually(lambda: connection.execute(pulsed).fetchone() == {"pulsed": True})  # the first; the next is far
     task_id = submit("transacts", {"text": "wait", "file": str(out)}).task_id
-    said(out, "start 1")
+    wait_for_line(out, "start 1")
     with connection.transaction():
         connection.execute("UPDATE callboard.tasks SET epoch = 7 WHERE id = %s", [task_id])
         connection.execute("UPDATE callboard.leases SET epoch = 7, worker_id = 'another'")
@@ -139,9 +141,9 @@ def test_stopped_inside_leaves_nothing_behind(
     worker()
     out = tmp_path / "out.txt"
     task_id = submit("transacts", {"text": "spin", "file": str(out)}).task_id
-    said(out, "start")
+    wait_for_line(out, "start")
     getattr(state, verb)(task_id)
-    reached(task_id, after)
+    wait_for_status(task_id, after)
     assert own_rows() == []
     eventually(lambda: nothing_left_open(connection))
 
@@ -151,9 +153,9 @@ def test_code_that_runs_on_after_its_transaction_is_left_alone(
 ) -> None:
     tree = worker(threads=1, pulse_seconds=0.2)
     task_id = submit("transacts", {"text": "lazy", "seconds": 1.5}).task_id
-    assert ended(task_id).status == "completed"
+    assert wait_until_finished(task_id).status == "completed"
     behind = submit("note", {"value": 1}).task_id
-    assert ended(behind).status == "completed"
+    assert wait_until_finished(behind).status == "completed"
     assert '"lease lost"' not in tree.log.read_text()
     assert "orphan" not in tree.log.read_text()
 
@@ -164,19 +166,19 @@ def test_postgres_dies_inside(
     worker(threads=1)
     out = tmp_path / "out.txt"
     task_id = submit("transacts", {"text": "wait", "file": str(out)}).task_id
-    said(out, "start 1")
+    wait_for_line(out, "start 1")
     postgres.restart("immediate")
     (tmp_path / "out.txt.go").touch()
-    task = ended(task_id, timeout=60)
+    task = wait_until_finished(task_id, timeout=60)
     assert (task.status, task.result) == ("completed", {"rows": 1})
     with psycopg.connect(database_url) as connection:
         assert connection.execute("SELECT count(*) FROM own_rows").fetchone() == (1,)
 
 
-def test_what_save_returned_from_survives_kill_9(worker: Start) -> None:
+def test_a_saved_checkpoint_survives_kill_9(worker: Start) -> None:
     task_id = submit("saves_then_dies", {"value": 2}, max_attempts=5).task_id
     for _ in range(2):
         worker(threads=1).wait()
     worker(threads=1)
-    task = ended(task_id)
+    task = wait_until_finished(task_id)
     assert (task.status, task.result, task.attempt) == ("completed", 2, 3)

@@ -1,4 +1,4 @@
-"""Pause, resume, cancel, retry, dismiss, delete: what they do in every status, and what they refuse."""
+"""Pause, resume, cancel, retry, dismiss and delete in every status: moves and refusals."""
 
 from collections.abc import Callable
 
@@ -7,13 +7,14 @@ import pytest
 
 import state
 from state import IllegalTransition, TaskNotFound, get_attempts, get_events, get_task, submit
-from state.database.connection import Connection
+from state.database import Connection
 from state.maintenance.sweep import sweep
 from state.settings import get_settings
 from state.transitions import STATUSES
-from state.workers import leases, registry
+from state.workers import leases
 from state.workers.leases import Claimed, Settlement
-from tests.control.conftest import BOOM
+from state.workers.pulse import send_pulse
+from tests.support.claims import BOOM
 from tests.support.clock import Clock
 
 Running = Callable[..., Claimed]
@@ -53,12 +54,14 @@ def test_every_verb_in_every_status(verb: str, put: Callable[[str, str], None], 
         act("tq_" + "0" * 32)
 
 
-def test_a_paused_task_keeps_its_checkpoint_lane_and_attempt(running: Running, desk: Connection, take: Running) -> None:
+def test_a_paused_task_keeps_its_checkpoint_lane_and_attempt(
+    running: Running, worker_connection: Connection, take: Running
+) -> None:
     task = running()
     leases.save("w1", task.id, task.epoch, {"page": 7})
     assert state.pause(task.id).cancel_requested == "pause"
-    assert registry.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested == "pause"
-    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
+    assert send_pulse(worker_connection, "w1", ["one", "two"], 1).leases[0].cancel_requested == "pause"
+    leases.settle(worker_connection, "w1", [Settlement(task.id, task.epoch, "released")])
     paused = get_task(task.id)
     assert (paused.status, paused.attempt, paused.cancel_requested) == ("paused", 0, None)
     assert get_attempts(task.id)[0]["outcome"] == "paused"
@@ -68,14 +71,14 @@ def test_a_paused_task_keeps_its_checkpoint_lane_and_attempt(running: Running, d
     assert (again.checkpoint, again.attempt, again.epoch) == ({"page": 7}, 1, 2)
 
 
-def test_asking_twice_is_asking_once(running: Running) -> None:
+def test_the_same_request_twice_is_one_request(running: Running) -> None:
     task = running()
     state.pause(task.id)
     state.pause(task.id)
     assert [e.data for e in get_events(task.id) if e.kind == "control"] == [{"stage": "requested", "request": "pause"}]
 
 
-def test_a_pause_does_not_take_back_a_cancel_but_a_cancel_a_pause(running: Running) -> None:
+def test_a_cancel_replaces_a_pause_but_a_pause_does_not_replace_a_cancel(running: Running) -> None:
     task = running()
     state.pause(task.id)
     assert state.cancel(task.id).cancel_requested == "cancel"
@@ -84,18 +87,18 @@ def test_a_pause_does_not_take_back_a_cancel_but_a_cancel_a_pause(running: Runni
     assert get_task(task.id).cancel_requested == "cancel"
 
 
-def test_a_stale_request_does_not_hit_a_later_execution(
-    running: Running, desk: Connection, take: Running, clock: Clock, connection: psycopg.Connection
+def test_a_stale_request_does_not_stop_a_later_execution(
+    running: Running, worker_connection: Connection, take: Running, clock: Clock, connection: psycopg.Connection
 ) -> None:
     task = running()
     state.pause(task.id)
-    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
+    leases.settle(worker_connection, "w1", [Settlement(task.id, task.epoch, "released")])
     # As an operator's hand, or a bug, might leave it behind.
     connection.execute("UPDATE callboard.tasks SET cancel_requested = 'cancel' WHERE id = %s", [task.id])
     state.resume(task.id)
     take()
     assert get_task(task.id).cancel_requested is None
-    assert registry.pulse(desk, "w1", ["one", "two"], 1).leases[0].cancel_requested is None
+    assert send_pulse(worker_connection, "w1", ["one", "two"], 1).leases[0].cancel_requested is None
 
 
 @pytest.mark.parametrize(("request_", "after"), [("pause", "paused"), ("cancel", "canceled")])
@@ -105,18 +108,18 @@ def test_a_request_outlives_its_worker(running: Running, request_: str, after: s
     assert [row["status"] for row in sweep(["w1"]).lost] == [after]
 
 
-def test_a_failure_for_good_is_not_undone_by_a_pause(running: Running, desk: Connection) -> None:
+def test_a_failure_for_good_is_not_undone_by_a_pause(running: Running, worker_connection: Connection) -> None:
     task = running()
     state.pause(task.id)
-    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
+    leases.settle(worker_connection, "w1", [Settlement(task.id, task.epoch, "failed", error=BOOM)])
     assert get_task(task.id).status == "dead"
     other = running()
     state.pause(other.id)
-    leases.settle(desk, "w1", [Settlement(other.id, other.epoch, "failed", error=BOOM, retry_seconds=5)])
+    leases.settle(worker_connection, "w1", [Settlement(other.id, other.epoch, "failed", error=BOOM, retry_seconds=5)])
     assert (get_task(other.id).status, get_task(other.id).attempt) == ("paused", 1)
 
 
-def test_its_age_stands_still_while_a_task_is_paused(clock: Clock, take: Running) -> None:
+def test_the_age_of_a_paused_task_does_not_grow(clock: Clock, take: Running) -> None:
     task_id = submit("quick", {}, max_age_seconds=60).task_id
     clock.advance(50)
     state.pause(task_id)
@@ -128,11 +131,11 @@ def test_its_age_stands_still_while_a_task_is_paused(clock: Clock, take: Running
 
 
 def test_pausing_over_the_token_limit_ends_it(
-    running: Running, desk: Connection, monkeypatch: pytest.MonkeyPatch
+    running: Running, worker_connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = running()
-    leases.report(desk, "w1", [leases.Report(task.id, task.epoch, 1, tokens=500)])
-    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "released")])
+    leases.report(worker_connection, "w1", [leases.Report(task.id, task.epoch, 1, tokens=500)])
+    leases.settle(worker_connection, "w1", [Settlement(task.id, task.epoch, "released")])
     monkeypatch.setenv("CALLBOARD_TOKEN_LIMIT", "499")
     get_settings.cache_clear()
     ended = state.pause(task.id)
@@ -143,9 +146,11 @@ def test_pausing_over_the_token_limit_ends_it(
     get_settings.cache_clear()
 
 
-def test_delete_hides_and_keeps(running: Running, desk: Connection, connection: psycopg.Connection) -> None:
+def test_delete_hides_a_task_and_keeps_its_row(
+    running: Running, worker_connection: Connection, connection: psycopg.Connection
+) -> None:
     task = running()
-    leases.settle(desk, "w1", [Settlement(task.id, task.epoch, "completed", result=1)])
+    leases.settle(worker_connection, "w1", [Settlement(task.id, task.epoch, "completed", result=1)])
     state.delete(task.id)
     with pytest.raises(TaskNotFound):
         get_task(task.id)

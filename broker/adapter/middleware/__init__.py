@@ -1,4 +1,4 @@
-"""What surrounds the actors, one file each; the order is this list."""
+"""The middleware of the broker, one file each; this list is their order."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ from broker.adapter.middleware.lifecycle import Lifecycle
 from broker.adapter.middleware.plain_load import PlainLoad
 
 
-def standard_middleware() -> list[Any]:
+def make_middleware() -> list[Any]:
     return [
         Lifecycle(),
         ConcurrencyKeys(),
         EventLoop(),
-        # Dramatiq's own, for plain actors. The state store and the watchdog see to the tasks.
+        # Dramatiq's own, for plain actors. For tasks, the state store and the watchdog do this.
         AgeLimit(),
         TimeLimit(),
         ShutdownNotifications(),

@@ -1,4 +1,5 @@
-"""Dramatiq's event loop for async actors, in a thread that cannot keep a process alive whose main thread has ended."""
+"""Dramatiq's event loop for async actors, in a daemon thread: it does not keep a process alive whose main thread has
+ended."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Opens the worker process when Dramatiq's worker boots, and closes it when that ends."""
+"""Opens the worker process when Dramatiq's worker boots, and closes it when Dramatiq's worker has ended."""
 
 import itertools
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from dramatiq import Worker
 from dramatiq.middleware import Middleware
 
-from broker.adapter.messages import message_for
+from broker.adapter.messages import make_message
 from broker.execution.execution import Execution
 from broker.worker import process
 from broker.worker.process import WorkerProcess
@@ -19,19 +19,19 @@ class Lifecycle(Middleware):
         allowed = worker.consumer_whitelist
         queues = sorted(queue for queue in broker.task_queues if not allowed or queue in allowed)
 
-        order = itertools.count(1)  # numbers of their own: Dramatiq compares whole messages when two are equal
+        order = itertools.count(1)  # never equal: Dramatiq would compare the messages themselves
 
         def deliver(execution: Execution) -> None:
-            worker.work_queue.put((next(order), message_for(execution)))
+            worker.work_queue.put((next(order), make_message(execution)))
 
         process.set_current(WorkerProcess(queues, worker.worker_threads, deliver))
 
     def after_worker_boot(self, broker: Any, worker: Worker) -> None:
-        process.current().open()
+        process.get_current().open()
 
     def before_worker_shutdown(self, broker: Any, worker: Worker) -> None:
-        process.current().begin_shutdown()
+        process.get_current().begin_shutdown()
 
     def after_worker_shutdown(self, broker: Any, worker: Worker) -> None:
-        process.current().close()
+        process.get_current().close()
         process.set_current(None)

@@ -1,4 +1,4 @@
-"""Counts the threads that run plain Dramatiq messages: no task is claimed for a thread that is not free."""
+"""Counts the threads that run plain Dramatiq messages, so that no task is claimed for them."""
 
 from typing import Any
 

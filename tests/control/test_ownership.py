@@ -1,5 +1,4 @@
-"""Code runs only while its process has a right to the task; a task is given to the next one only when its code is
-gone."""
+"""Code runs only while its process owns the task; another process gets the task only when the code is gone."""
 
 import os
 import signal
@@ -11,10 +10,12 @@ import psutil
 import psycopg
 import pytest
 
+import actors  # noqa: F401  (sets the broker)
 import state
+import tests.support.controlactors  # noqa: F401  (declares the actors that the tests submit to)
 from state import get_attempts, get_events, get_task, submit
-from tests.control.following import ended, said
 from tests.support.eventually import eventually
+from tests.support.following import wait_for_line, wait_until_finished
 from tests.support.postgres import TestPostgres
 from tests.support.workers import TEST_ACTORS, WorkerTree
 
@@ -22,7 +23,7 @@ Start = Callable[..., WorkerTree]
 
 
 def is_replaced(pid: int) -> bool:
-    """Whether another program runs in this process by now. All threads of the old one are gone then."""
+    """Returns whether the process was replaced. All threads of the old program are gone then."""
     return b"broker.worker.restart" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
@@ -48,28 +49,28 @@ def without_postgres(postgres: TestPostgres) -> Iterator[Callable[[], None]]:
 
 
 @pytest.mark.parametrize("actor", ["stubborn", "swallow"])
-def test_code_that_nobody_can_stop_is_gone_before_its_lease_ends(
+def test_code_that_does_not_stop_is_gone_before_its_lease_ends(
     worker: Start, tmp_path: Path, without_postgres: Callable[[], None], actor: str
 ) -> None:
     lease = 8
     tree = worker(threads=1, lease_seconds=lease, pulse_seconds=0.5)
     out = tmp_path / "out.txt"
     submit(actor, {"seconds": 300, "file": str(out)})
-    said(out, "start")
+    wait_for_line(out, "start")
     [child] = tree.children()
     without_postgres()
     cut_off = time.monotonic()  # no lease was renewed after this moment
     eventually(lambda: is_replaced(child.pid), timeout=lease - (time.monotonic() - cut_off))
 
 
-def test_code_that_can_be_stopped_is_stopped_before_its_lease_ends_and_costs_no_process(
+def test_code_that_stops_is_stopped_before_its_lease_ends_without_a_replacement(
     worker: Start, tmp_path: Path, without_postgres: Callable[[], None]
 ) -> None:
     lease = 8
     tree = worker(threads=2, lease_seconds=lease, pulse_seconds=0.5)
     out = tmp_path / "out.txt"
     submit("withdraws", {"file": str(out)})
-    said(out, "start")
+    wait_for_line(out, "start")
     [child] = tree.children()
     without_postgres()
     eventually(lambda: '"lease lost"' in tree.log.read_text(), timeout=lease)
@@ -81,7 +82,7 @@ def test_a_task_is_released_only_when_its_code_is_gone(worker: Start, tmp_path: 
     tree = worker(threads=1, grace_seconds=0.2, actors=f"{TEST_ACTORS},tests.control.slowends")
     out = tmp_path / "out.txt"
     task_id = submit("stubborn", {"seconds": 300, "file": str(out)}).task_id
-    said(out, "start")
+    wait_for_line(out, "start")
     [child] = tree.children()
     program = Path(f"/proc/{child.pid}/cmdline").read_bytes()
     if end == "force":
@@ -108,14 +109,14 @@ def test_a_task_is_released_only_when_its_code_is_gone(worker: Start, tmp_path: 
         assert [attempt["outcome"] for attempt in get_attempts(task_id)] == ["released"]
 
 
-def test_a_process_that_dies_before_its_last_words_take_effect_loses_nothing(
+def test_a_process_that_dies_during_its_replacement_loses_nothing(
     worker: Start, tmp_path: Path, connection: psycopg.Connection
 ) -> None:
-    """Its last words stand at the lease. They are written once, by those who see that it is dead."""
+    """The end of the task is noted in its lease. The process that recovers the lease writes it, once."""
     tree = worker(threads=1, actors=f"{TEST_ACTORS},tests.control.slowends")
     out = tmp_path / "out.txt"
     task_id = submit("stubborn", {"seconds": 300, "file": str(out)}).task_id
-    said(out, "start")
+    wait_for_line(out, "start")
     [child] = tree.children()
     state.cancel(task_id, force=True)
     noted = "SELECT count(*) AS n FROM callboard.leases WHERE on_loss IS NOT NULL"
@@ -124,7 +125,7 @@ def test_a_process_that_dies_before_its_last_words_take_effect_loses_nothing(
     assert get_task(task_id).status == "running"
     tree.wait()
     worker(threads=1)
-    assert ended(task_id).status == "canceled"
+    assert wait_until_finished(task_id).status == "canceled"
     stages = [event.data["stage"] for event in get_events(task_id) if event.kind == "control"]
     assert stages == ["requested", "seen", "still running", "stopped"]
     assert connection.execute("SELECT * FROM admin.invariants").fetchall() == []
@@ -136,17 +137,17 @@ def test_code_that_lets_no_thread_run_is_gone_before_its_successor_starts(worker
     task_id = submit("greedy", {"file": str(out)}).task_id
     eventually(lambda: out.exists() and out.read_text().strip())
     worker(threads=2, lease_seconds=4, pulse_seconds=0.5)
-    task = ended(task_id)
+    task = wait_until_finished(task_id)
     assert (task.status, task.epoch, task.result) == ("completed", 2, False)
     tree.wait()
     assert [attempt["outcome"] for attempt in get_attempts(task_id)] == ["lost", "completed"]
 
 
-def test_a_process_that_is_stopped_past_its_lease_does_not_go_on(worker: Start, tmp_path: Path) -> None:
+def test_a_process_that_is_suspended_past_its_lease_does_not_go_on(worker: Start, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     tree = worker(threads=2, lease_seconds=4, pulse_seconds=0.5)
     submit("steps", {"seconds": 300, "file": str(out)})
-    said(out, "start")
+    wait_for_line(out, "start")
     [child] = tree.children()
     child.send_signal(signal.SIGSTOP)
     eventually(lambda: has_ended(child))
@@ -157,7 +158,7 @@ def test_a_process_that_runs_nothing_outlives_its_leases(
     worker: Start, tmp_path: Path, without_postgres: Callable[[], None], postgres: TestPostgres
 ) -> None:
     tree = worker(threads=2, lease_seconds=3, pulse_seconds=0.5)
-    ended(submit("note", {}).task_id)
+    wait_until_finished(submit("note", {}).task_id)
     [child] = tree.children()
     without_postgres()
     lost = time.monotonic()

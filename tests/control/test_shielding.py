@@ -1,4 +1,4 @@
-"""An interrupt strikes once, and never where it would leave a lock behind."""
+"""An interrupt is raised once, and never inside a shield."""
 
 import asyncio
 import random
@@ -17,14 +17,13 @@ from tests.support.workers import ROOT
 ROUNDS = 300
 
 
-class Victim:
-    """Runs rounds of code, as a worker's thread does; between them it must not be hit."""
+class Target:
+    """Runs rounds of code, as a worker's thread does. No interrupt may be raised between two rounds."""
 
     def __init__(self) -> None:
         self.running = Interruptible()
         self.condition = threading.Condition()
-        self.rounds = self.struck = self.stray = 0
-        self.in_shelter = False
+        self.rounds = self.interrupted = self.stray = 0
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self.work, daemon=True)
 
@@ -36,53 +35,50 @@ class Victim:
                     self.running.begin()
                     self.code()
                 except Stopped:
-                    self.struck += 1
+                    self.interrupted += 1
                 self.running.end()
-            except Interrupt:  # between the code's end and ours, as in _run
+            except Interrupt:  # after the end of the code, as in runner._run
                 self.running.end()
-                self.struck += 1
+                self.interrupted += 1
             try:
-                for _ in range(20):  # something else of Dramatiq's
+                for _ in range(20):  # other code of Dramatiq
                     len([])
             except Interrupt:
                 self.stray += 1
 
     def code(self) -> None:
         for _ in range(50):
-            with self.running.shield():
-                self.in_shelter = True
-                with self.condition:  # as ctx.progress does
-                    sum(range(20))
-                self.in_shelter = False
+            with self.running.shield(), self.condition:  # as ctx.progress does
+                sum(range(20))
             sum(range(20))
 
 
-def test_strikes_at_random_moments() -> None:
-    victim = Victim()
-    victim.thread.start()
+def test_interrupts_at_random_moments_leave_no_lock_behind() -> None:
+    target = Target()
+    target.thread.start()
     dice = random.Random(4)
     sent = 0
     deadline = time.monotonic() + 20
     while sent < ROUNDS and time.monotonic() < deadline:
         time.sleep(dice.uniform(0, 0.002))
-        before = victim.struck
-        if victim.running.interrupt(dice.choice([CancelRequested, ShuttingDown])):
+        before = target.interrupted
+        if target.running.interrupt(dice.choice([CancelRequested, ShuttingDown])):
             sent += 1
-            rounds = victim.rounds
-            eventually(lambda b=before, r=rounds: victim.struck > b or victim.rounds > r, timeout=5, every=0)
-        # Whoever writes reports takes the same lock: it must be free for him.
-        assert victim.condition.acquire(timeout=5)
-        victim.condition.release()
-    victim.stop.set()
-    victim.thread.join(5)
-    assert not victim.thread.is_alive()
+            rounds = target.rounds
+            eventually(lambda b=before, r=rounds: target.interrupted > b or target.rounds > r, timeout=5, every=0)
+        # The reporter takes the same lock, so it must be free.
+        assert target.condition.acquire(timeout=5)
+        target.condition.release()
+    target.stop.set()
+    target.thread.join(5)
+    assert not target.thread.is_alive()
     assert sent == ROUNDS
-    assert victim.stray == 0
-    assert 0 < victim.struck <= sent
-    assert victim.running._shielded == 0
+    assert target.stray == 0
+    assert 0 < target.interrupted <= sent
+    assert target.running._shielded == 0
 
 
-def test_what_arrives_in_the_shelter_waits_for_its_end() -> None:
+def test_an_interrupt_that_arrives_in_a_shield_is_raised_at_its_end() -> None:
     running, entered, go = Interruptible(), threading.Event(), threading.Event()
     seen: list[str] = []
 
@@ -95,7 +91,7 @@ def test_what_arrives_in_the_shelter_waits_for_its_end() -> None:
                 seen.append("finished")
             seen.append("never")
         except CancelRequested:
-            seen.append("struck")
+            seen.append("interrupted")
         running.end()
 
     thread = threading.Thread(target=work, daemon=True)
@@ -104,11 +100,11 @@ def test_what_arrives_in_the_shelter_waits_for_its_end() -> None:
     assert running.interrupt(CancelRequested)
     go.set()
     thread.join(5)
-    assert seen == ["finished", "struck"]
+    assert seen == ["finished", "interrupted"]
     assert not running.interrupt(CancelRequested)  # it is over
 
 
-def test_a_coroutine_is_canceled_and_no_thread_is_struck() -> None:
+def test_a_coroutine_is_canceled_and_no_thread_is_interrupted() -> None:
     running = Interruptible()
 
     async def main() -> str:
@@ -125,7 +121,7 @@ def test_a_coroutine_is_canceled_and_no_thread_is_struck() -> None:
     assert asyncio.run(main()) == "canceled"
 
 
-def test_what_came_of_an_interrupt() -> None:
+def test_an_error_while_an_interrupt_is_handled_counts_as_caused_by_it() -> None:
     def clumsy() -> None:
         try:
             raise CancelRequested
@@ -146,12 +142,12 @@ running = Interruptible()
 running.begin()
 for _ in range(20):
     threading.Thread(target=threading.Event().wait, daemon=True).start()
-for allocations in range(60):  # until the collector strikes, on its way to a thread-local in a knot
+for allocations in range(60):  # until a collection meets a thread-local in a cycle
     gc.disable()
-    knot = [threading.local()]
-    knot[0].value = 1
-    knot.append(knot)
-    del knot
+    cycle = [threading.local()]
+    cycle[0].value = 1
+    cycle.append(cycle)
+    del cycle
     gc.set_threshold(gc.get_count()[0] + allocations)
     gc.enable()
     print(running.where())
@@ -159,7 +155,7 @@ for allocations in range(60):  # until the collector strikes, on its way to a th
 
 
 def test_asking_where_the_code_is_never_stops_the_process() -> None:
-    """CPython before 3.11.9 waits for itself when the garbage collector comes in between."""
+    """CPython before 3.11.9 can wait for itself if the garbage collector runs at that moment."""
     asked = subprocess.run([sys.executable, "-c", ASKS_WHERE], cwd=ROOT, capture_output=True, text=True, timeout=30)
     assert asked.returncode == 0, asked.stderr
     assert asked.stdout.count("in _frame_of") == 60

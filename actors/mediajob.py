@@ -114,8 +114,8 @@ class MediaJob:
 
 
 def _may_have_arrived(failed: ProviderError) -> bool:
-    """Returns whether a submission that failed like this may have been accepted nevertheless. A Conflict may be with our
-    own job."""
+    """Returns whether a submission that failed like this may have been accepted nevertheless. A Conflict may be one
+    with our own job."""
     refused = failed.category == "permanent" or isinstance(failed, RateLimited | ServiceUnavailable | TooEarly)
     return not refused and failed.details.get("sent") is not False
 

@@ -1,4 +1,4 @@
-"""The state store: the only code that speaks SQL. One verb for each transition."""
+"""The state store: the only code that uses SQL. There is one verb for each transition."""
 
 from state.errors import (
     DedupKeyTaken,
@@ -13,8 +13,9 @@ from state.maintenance.orphans import requeue_orphaned
 from state.tasks.control import cancel, delete, pause, resume
 from state.tasks.deadletters import dismiss, dismiss_many, list_dead_letters, redrive, retry
 from state.tasks.events import Event, get_events
+from state.tasks.new_task import NewTask
 from state.tasks.reads import Task, get_attempts, get_task, list_tasks
-from state.tasks.submission import NewTask, submit, submit_many
+from state.tasks.submission import submit, submit_many
 
 __all__ = [
     "DedupKeyTaken",

@@ -1,4 +1,4 @@
-"""What can go wrong with a verb. Each error carries what its reader needs to act."""
+"""Errors that verbs raise. Each has the fields that its handler needs."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ class ContentNotFound(StateError):
 
 
 class ContentStoreFailed(StateError):
-    """The content store cannot be reached, or has no room. No fault of the provider, and worth another attempt."""
+    """The content store cannot be reached, or is full. Not an error of the provider, and worth another attempt."""
 
 
 class GenerationNotFound(StateError):
@@ -61,15 +61,15 @@ class DedupKeyTaken(StateError):
 
 
 class EmptyFilter(StateError):
-    """A verb that would act on everything, without having been told so."""
+    """A verb that acts on many tasks got no filter, and was not told to act on all."""
 
     def __init__(self, verb: str) -> None:
-        super().__init__(f"{verb} needs actor, error_type or older_than; or say that all of them are meant.")
+        super().__init__(f"{verb} needs actor, error_type or older_than, or `all`.")
         self.verb = verb
 
 
 class LeaseLost(StateError):
-    """The writer no longer owns the task. It must stop and write nothing more for it."""
+    """The worker no longer holds the lease. It must stop the execution and write nothing more for the task."""
 
     def __init__(self, task_id: str, epoch: int) -> None:
         super().__init__(f"The lease on task {task_id} (epoch {epoch}) is gone.")
@@ -85,7 +85,7 @@ class UnknownActor(StateError):
 
 
 class InvalidPayload(StateError):
-    """A payload, or a field beside it, that the actor's model refuses."""
+    """A payload, or another field of a request, is not valid."""
 
     def __init__(self, message: str, field: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""JSON that Postgres can store: jsonb refuses NUL characters and half surrogate pairs, Python's json accepts NaN."""
+"""JSON that Postgres can store: jsonb refuses NUL characters, half surrogate pairs and NaN, which Python accepts."""
 
 import json
 import math
@@ -8,11 +8,11 @@ from pydantic_core import to_json
 
 MAX_DEPTH = 64
 
-_Path = tuple["_Path", str] | None  # the steps that lead to a value, put together only when something is wrong
+_Path = tuple["_Path", str] | None  # the steps that lead to a value; joined only for an error
 
 
 class UnsafeJson(ValueError):
-    """Text or data that cannot be kept as JSON; `path` says where it stands."""
+    """Text or data that cannot be stored as JSON; `path` is its place in the document."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(f"{path}: {message}" if path else message)
@@ -20,13 +20,14 @@ class UnsafeJson(ValueError):
 
 
 def check(value: Any) -> None:
-    """Raises UnsafeJson for what jsonb would refuse or change."""
+    """Raises UnsafeJson for data that jsonb would refuse or change."""
     if not _looks_safe(value):
         _search(value)
 
 
 def _looks_safe(value: Any) -> bool:
-    """Most data shows by its text that nothing can be wrong with it, several times faster than a search does."""
+    """Returns True if the text of the data proves that it is safe. That is true for most data, and several times faster
+    than a search."""
     try:
         text = to_json(value, inf_nan_mode="constants")
     except ValueError:
@@ -36,7 +37,7 @@ def _looks_safe(value: Any) -> bool:
 
 
 def _search(value: Any) -> None:
-    """Iterative: depth is the caller's choice, not ours."""
+    """Iterative, because the data may be nested deeper than Python's stack allows."""
     stack: list[tuple[Any, _Path, int]] = [(value, None, 1)]
     while stack:
         item, path, depth = stack.pop()
@@ -44,7 +45,7 @@ def _search(value: Any) -> None:
             _check_text(item, path)
         elif isinstance(item, float):
             if not math.isfinite(item):
-                raise UnsafeJson("not a finite number", _shown(path))
+                raise UnsafeJson("not a finite number", _format(path))
         elif isinstance(item, dict):
             _check_depth(depth, path)
             for key, child in item.items():
@@ -56,7 +57,7 @@ def _search(value: Any) -> None:
 
 
 def parse(raw: bytes) -> Any:
-    """Strict JSON from outside."""
+    """Parses JSON from outside, strictly."""
     try:
         value = json.loads(raw, parse_constant=_refuse_constant)
     except UnsafeJson:
@@ -76,27 +77,27 @@ def dump(value: Any) -> str:
 
 
 def clean_text(text: str, limit: int = 10_000) -> str:
-    """Text from an exception, made storable: never a reason to lose the reason."""
+    """Makes the text of an exception storable, so that it can always be written."""
     text = text.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters in all)"
 
 
 def _check_depth(depth: int, path: _Path) -> None:
     if depth > MAX_DEPTH:
-        raise UnsafeJson(f"nested deeper than {MAX_DEPTH} levels", _shown(path))
+        raise UnsafeJson(f"nested deeper than {MAX_DEPTH} levels", _format(path))
 
 
 def _check_text(text: str, path: _Path) -> None:
     if "\x00" in text:
-        raise UnsafeJson("contains the character \\u0000, which Postgres cannot store", _shown(path))
+        raise UnsafeJson("contains the character \\u0000, which Postgres cannot store", _format(path))
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise UnsafeJson("contains half of a surrogate pair, which is not text", _shown(path)) from None
+            raise UnsafeJson("contains half of a surrogate pair, which is not text", _format(path)) from None
 
 
-def _shown(path: _Path) -> str:
+def _format(path: _Path) -> str:
     steps: list[str] = []
     while path is not None:
         path, step = path

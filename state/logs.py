@@ -1,9 +1,10 @@
-"""Structured logs: one JSON line for each thing that happened."""
+"""Structured logs: one JSON object per line."""
 
 import json
 import logging
 import sys
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from state.settings import get_settings
 
 
 class _CurrentStderr:
-    """Dramatiq replaces sys.stderr after the fork; a logger that was made before must follow."""
+    """Writes to the current sys.stderr: Dramatiq replaces it after the fork, and loggers are made before."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)
@@ -25,14 +26,12 @@ class _CurrentStderr:
 
 
 _stderr = _CurrentStderr()
-_encode = json.JSONEncoder(default=str).encode  # made once: json.dumps would make one for each line
-
-
-_quote = lru_cache(maxsize=1000)(_encode)  # names of actors and workers, again and again
+_encode = json.JSONEncoder(default=str).encode  # json.dumps would make an encoder for each line
+_quote = lru_cache(maxsize=1000)(_encode)  # the names of actors and workers repeat
 
 
 @lru_cache(maxsize=1)
-def _second(since_epoch: int) -> str:
+def _format_second(since_epoch: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(since_epoch))
 
 
@@ -41,7 +40,7 @@ def _serialize(line: object, **_options: object) -> str:
 
 
 class _MaskingFormatter(logging.Formatter):
-    """What Dramatiq, uvicorn, httpx2 and psycopg have to say goes through Python's own logging."""
+    """Masks the messages of Dramatiq, uvicorn, httpx2 and psycopg, which use Python's own logging."""
 
     def __init__(self, inner: logging.Formatter | None) -> None:
         super().__init__()
@@ -57,9 +56,9 @@ def _mask_line(_logger: object, _method: str, line: EventDict) -> EventDict:
 
 
 def configure_logs(level: str | None = None) -> None:
-    global _told_levels
+    global _enabled_levels
     level = level or get_settings().log_level
-    _told_levels = _LEVELS[_LEVELS.index(level) :]
+    _enabled_levels = _LEVELS[_LEVELS.index(level) :]
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -77,28 +76,27 @@ def configure_logs(level: str | None = None) -> None:
     for handler in {handler for logger in loggers for handler in logger.handlers}:
         if not isinstance(handler.formatter, _MaskingFormatter):
             handler.setFormatter(_MaskingFormatter(handler.formatter))
-    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # a lost connection is reported where it hurts
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # lost connections are logged by the code that uses them
 
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
 
 Level = Literal["info", "warning", "error"]
 _LEVELS = ("debug", "info", "warning", "error", "critical")
-_told_levels: tuple[str, ...] = ()
+_enabled_levels: tuple[str, ...] = ()
 
 
-def log_transitions(rows: list[dict[str, Any]], **common: str | None) -> None:
+def log_transitions(rows: Sequence[dict[str, Any]], **common: str | None) -> None:
     log_transitions_as("info", rows, **common)
 
 
-def log_transitions_as(level: Level, rows: list[dict[str, Any]], **common: str | None) -> None:
-    """As `log.info` and the like would write them. There are thousands of these lines, so they are put together by
-    hand, from values that need no masking (what the application has bound does), and written at once: behind stderr
-    is a pipe."""
-    if level not in _told_levels or not rows:
+def log_transitions_as(level: Level, rows: Sequence[dict[str, Any]], **common: str | None) -> None:
+    """Writes transitions as `log.info` would, several times faster, as there are thousands of them: made by hand, from
+    values that need no masking (those that the application has bound do), and written to stderr in one call."""
+    if level not in _enabled_levels or not rows:
         return
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
-    now = f"{_second(seconds)}.{nanoseconds // 1000:06}Z"
+    now = f"{_format_second(seconds)}.{nanoseconds // 1000:06}Z"
     bound = structlog.contextvars.get_contextvars()
     more = f", {_encode(mask_data(bound))[1:-1]}" if bound else ""
     _stderr.write("".join([

@@ -38,7 +38,7 @@ class Settings(BaseSettings):
     )
     processes: int = Field(2, ge=1, le=256, description="Worker processes that `callboard up` starts.")
     threads: int = Field(8, ge=1, le=1024, description="Threads of each worker process that `callboard up` starts.")
-    lease_seconds: float = Field(30, ge=1, description="How long a worker's silence is taken for life.")
+    lease_seconds: float = Field(30, ge=1, description="How long a lease lasts without being renewed by its worker.")
     pulse_seconds: float = Field(2, gt=0, description="How often a worker renews its leases.")
     grace_seconds: float = Field(5, ge=0, description="How long running tasks may finish after SIGTERM.")
     retry_share: float = Field(0.3, ge=0, le=1, description="Share of starts that goes to the retry lane.")

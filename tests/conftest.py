@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-import psycopg
 import pytest
 
-from state.database.notifier import flush_notifications
-from state.database.pool import close_database
+from state.database import close_database
+from state.database.notifier import flush_hints
 from state.schema.migration import migrate
 from state.settings import get_settings
 from tests.support.clock import Clock
+from tests.support.observer import Observer
 from tests.support.pgbouncer import BINARY, start_pgbouncer
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WorkerTree
@@ -41,7 +41,7 @@ def settings_for(url: str, data_dir: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        flush_notifications()
+        flush_hints()
         close_database()
         os.environ.clear()
         os.environ.update(kept)
@@ -70,14 +70,14 @@ def database_url(postgres: TestPostgres, template: str, tmp_path: Path) -> Itera
 
 
 @pytest.fixture
-def connection(database_url: str) -> Iterator[psycopg.Connection]:
+def connection(database_url: str) -> Iterator[Observer]:
     """For a look from outside, in autocommit."""
-    with psycopg.connect(database_url, autocommit=True, row_factory=psycopg.rows.dict_row) as opened:
+    with Observer.open(database_url) as opened:
         yield opened
 
 
 @pytest.fixture
-def clock(connection: psycopg.Connection) -> Clock:
+def clock(connection: Observer) -> Clock:
     return Clock(connection)
 
 
@@ -90,7 +90,7 @@ def pgbouncer(database_url: str) -> Iterator[str]:
         os.environ.update({"CALLBOARD_DATABASE_URL": url, "CALLBOARD_DIRECT_URL": database_url})
         get_settings.cache_clear()
         yield url
-        flush_notifications()
+        flush_hints()
         close_database()
 
 

@@ -13,7 +13,7 @@ from state.database import close_database
 from state.database.embedded import EmbeddedPostgres
 from state.database.embedded.account import find_binaries
 from state.database.embedded.postmaster import Postmaster
-from state.database.notifier import flush_notifications
+from state.database.notifier import flush_hints
 from state.schema.migration import migrate
 from state.settings import get_settings
 
@@ -61,7 +61,7 @@ def _settings_for(url: str, data_dir: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            flush_notifications()
+            flush_hints()
             close_database()
     get_settings.cache_clear()
 

@@ -16,7 +16,7 @@ from broker.worker.replacement import end_process, prepare_replacement, replace_
 from broker.worker.watchdog import STOP_SECONDS, Watchdog
 from state.database import close_database, connect, get_database
 from state.database.errors import TRANSIENT
-from state.database.notifier import CONTROL, EVERYTHING, flush_notifications
+from state.database.notifier import CONTROL, EVERYTHING, flush_hints
 from state.errors import NotReady
 from state.logs import log
 from state.maintenance import losses
@@ -177,7 +177,7 @@ class WorkerProcess:
             registry.mark_stopped([self.identity.id])
         except (NotReady, *TRANSIENT):
             log.warning("no answer from the database: others will find this worker gone", worker=self.identity.id)
-        flush_notifications()
+        flush_hints()
 
 
 def _is_stuck(execution: Execution) -> bool:

@@ -5,7 +5,7 @@ hand."""
 import sys
 
 from state.database import close_database
-from state.database.notifier import flush_notifications
+from state.database.notifier import flush_hints
 from state.logs import configure_logs
 from state.maintenance import losses
 
@@ -13,7 +13,7 @@ from state.maintenance import losses
 def main() -> None:
     configure_logs()
     losses.recover([sys.argv[1]])
-    flush_notifications()
+    flush_hints()
     close_database()
 
 

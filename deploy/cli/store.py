@@ -15,11 +15,10 @@ _REMEDY = "Is it running? `make up` starts everything; CALLBOARD_DATABASE_URL sa
 @contextmanager
 def open_store(*, current_schema: bool = True) -> Iterator[None]:
     """The verbs of `state` work inside this context. Commands that migrate the schema set `current_schema` to False."""
-    import psycopg
-
     from state import errors
-    from state.database.notifier import flush_notifications
-    from state.database.pool import close_database
+    from state.database import close_database
+    from state.database.errors import DatabaseUnavailable
+    from state.database.notifier import flush_hints
 
     try:
         _open(current_schema)
@@ -32,10 +31,10 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
         raise Failure(NOT_POSSIBLE, str(refused)) from refused
     except errors.NotReady as reason:
         raise Failure(NO_DATABASE, str(reason)) from reason
-    except psycopg.OperationalError as lost:
+    except DatabaseUnavailable as lost:
         raise Failure(NO_DATABASE, f"The database cannot be reached: {_join_lines(lost)}. {_REMEDY}") from lost
     finally:
-        flush_notifications()  # before the pool closes: a later notification would open the database again
+        flush_hints()  # before the pool closes: a later notification would open the database again
         close_database()
 
 
@@ -59,9 +58,8 @@ def read_settings() -> "Settings":
 
 
 def _open(current_schema: bool) -> None:
-    import psycopg
-
-    from state.database.pool import get_database
+    from state.database import connect
+    from state.database.errors import InvalidAddress
     from state.schema.version import require_current_schema
 
     settings = read_settings()
@@ -74,8 +72,8 @@ def _open(current_schema: bool) -> None:
             "or set CALLBOARD_DATABASE_URL.",
         )
     try:
-        get_database().connect("command", direct=not current_schema).close()
-    except psycopg.ProgrammingError as wrong:
+        connect("command", direct=not current_schema).close()
+    except InvalidAddress as wrong:
         raise Failure(BAD_INPUT, f"CALLBOARD_DATABASE_URL is not a Postgres address: {_join_lines(wrong)}") from wrong
     if current_schema:
         require_current_schema()

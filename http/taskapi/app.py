@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from state.database import close_database, get_database
 from state.database.errors import DatabaseUnavailable
-from state.database.notifier import flush_notifications
+from state.database.notifier import flush_hints
 from state.errors import StateError
 from state.logs import configure_logs
 from state.tasks.catalog import load_actors
@@ -82,7 +82,7 @@ def create_app(pace: Pace | None = None) -> Starlette:
         finally:
             await queue_watch.stop()
             await feed.stop()
-            await run_in_threadpool(flush_notifications)
+            await run_in_threadpool(flush_hints)
             await run_in_threadpool(close_database)
 
     documents = [Route("/openapi.json", serve_document(OPERATIONS)), Route("/", get_home)]

@@ -1,14 +1,13 @@
-"""A connection of our own, with a short way for the statements that everything waits for.
+"""A connection to Postgres that runs named statements fast.
 
-psycopg's cursors take longer to adapt and to load than Postgres needs for a submit. These few statements are prepared
-once and get their parameters as text; sending and waiting are psycopg's own."""
+psycopg's cursors need more time to adapt parameters and to load rows than Postgres needs for a submit. So each
+statement is prepared once on each connection and gets its parameters as text. Sending and waiting are psycopg's own."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import lru_cache
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import count
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import psycopg
 import psycopg.abc
@@ -20,25 +19,27 @@ from psycopg.rows import DictRow
 from psycopg.types.json import set_json_loads
 from pydantic_core import from_json
 
-from state.database.statements import numbered, parameters_of, statement
+from state.database.parameters import Parameters, encode
+from state.database.statements import UNPREPARED, numbered, parameters_of, statement
 
 Row = dict[str, Any]
-Value = str | float | Sequence[str | int | None]
-Parameters = Mapping[str, Value | None]
-Call = tuple[str, Parameters]  # name of a statement, and what it is given
-Shape = tuple[str, tuple[bool, ...]]  # of a call: the statement, and which of its parameters are given
+AnyConnection = psycopg.Connection[Any]  # also one that a caller has opened without us
+Call = tuple[str, Parameters]  # the name of a statement, and its parameters
+Shape = tuple[str, tuple[bool, ...]]  # of a call: the statement, and which of its parameters are not None
 
-_NUMBERS = (int, float)
-_GOOD = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
+Results = list[pq.abc.PGresult]
+
+_SUCCESS = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.PIPELINE_SYNC)
 
 
 class Prepared(NamedTuple):
     name: bytes
     columns: tuple[str, ...]
-    loader: psycopg.abc.Transformer  # knows their types
+    loader: psycopg.abc.Transformer  # knows the types of the columns
 
-    def rows(self, result: pq.abc.PGresult) -> list[Row]:
-        self.loader.set_pgresult(_checked(result), set_loaders=False)
+    def load(self, results: Results) -> list[Row]:
+        result = _check(results)
+        self.loader.set_pgresult(result, set_loaders=False)
         columns = self.columns
         return self.loader.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row, strict=True)))
 
@@ -49,13 +50,13 @@ class PreparedCall(NamedTuple):
 
 
 class Connection(psycopg.Connection[DictRow]):
-    keeps_prepared = False  # a pooler in transaction mode does not
-    transaction_settings: Parameters | None = None  # of `session`; what such a pooler's sessions would lose
+    keeps_prepared = False  # True unless there is a pooler in transaction mode, which loses prepared statements
+    transaction_settings: Parameters | None = None  # of `session`, for such a pooler, which loses a session's settings
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        set_json_loads(from_json, self)  # several times as fast as Python's own, and there is JSON in nearly every row
-        self._hot: dict[Shape, Prepared] = {}
+        set_json_loads(from_json, self)  # several times faster than Python's own, and nearly every row has JSON
+        self._known: dict[Shape, Prepared] = {}  # prepared on this connection
         self._labels = count(1)
         self.opened_at = time.monotonic()
 
@@ -75,66 +76,57 @@ class Connection(psycopg.Connection[DictRow]):
             if outermost and self.transaction_settings is not None:
                 super().execute(statement("session"), self.transaction_settings)
             yield block
+            if self.closed:  # psycopg would leave the block as if it had committed
+                raise psycopg.OperationalError("the connection was lost before the commit")
 
     def fetch(self, name: str, parameters: Parameters, *, then: Call | None = None) -> list[Row]:
-        """Types of parameters must follow from the statement: nothing is said of them. `then` is a second statement,
-        sent in the same round trip as a transaction of its own. Its result and its errors are ignored."""
-        if not self.keeps_prepared:
-            rows = self.execute(statement(name), parameters).fetchall()
+        """Returns the rows of a statement. `then` is a second statement, sent in the same round trip as a transaction
+        of its own. Its result and its errors are ignored."""
+        if not self.keeps_prepared or name in UNPREPARED:
+            rows = fetch_unprepared(self, name, parameters)
             if then is not None:
                 with suppress(psycopg.Error):
                     self.execute(statement(then[0]), then[1])
             return rows
-        call = self._call(name, parameters)
+        call = self._prepare_call(name, parameters)
         if then is None:
             self.pgconn.send_query_prepared(call.prepared.name, call.values)
-            result = self._results()[0]
+            results = self._wait_for_results()
         else:
-            result = self._send_all([call, self._call(*then)])[0]
-        return call.prepared.rows(result)
+            results = self._send_all([call, self._prepare_call(*then)])[0]
+        return call.prepared.load(results)
 
-    @overload  # type: ignore[override]  # psycopg names the class of its context manager
-    def pipeline(self) -> AbstractContextManager[psycopg.Pipeline]: ...
-
-    @overload
-    def pipeline(self, calls: Sequence[Call]) -> list[list[Row]]: ...
-
-    def pipeline(
-        self, calls: Sequence[Call] | None = None
-    ) -> list[list[Row]] | AbstractContextManager[psycopg.Pipeline]:
+    def fetch_each(self, calls: Sequence[Call]) -> list[list[Row]]:
         """Returns the rows of each call. Each call is a transaction of its own; all of them are one round trip where
-        the connection keeps prepared statements. If one fails, the others are executed all the same, and the error of
-        the first is raised at the end. The connection stays usable, unless it is lost or the wait is interrupted.
-
-        Without calls it is psycopg's own pipeline, which executemany needs."""
-        if calls is None:
-            return super().pipeline()
+        the connection keeps prepared statements. If a call fails, the others are executed all the same, and the error
+        of the first one that failed is raised at the end. The connection stays usable, unless it is lost or the wait is
+        interrupted."""
         errors: dict[int, Exception] = {}
-        answers = (self._pipelined if self.keeps_prepared else self._one_by_one)(calls, errors)
+        answers = (self._fetch_pipelined if self.keeps_prepared else self._fetch_one_by_one)(calls, errors)
         if errors:
             raise errors[min(errors)]
         return answers
 
-    def _pipelined(self, calls: Sequence[Call], errors: dict[int, Exception]) -> list[list[Row]]:
+    def _fetch_pipelined(self, calls: Sequence[Call], errors: dict[int, Exception]) -> list[list[Row]]:
         prepared: dict[int, PreparedCall] = {}
         for place, call in enumerate(calls):
-            with self._keeping(errors, place):
-                prepared[place] = self._call(*call)
+            with self._keep_error(errors, place):
+                prepared[place] = self._prepare_call(*call)
         answers: list[list[Row]] = []
-        for (place, known), result in zip(prepared.items(), self._send_all(prepared.values()), strict=True):
-            with self._keeping(errors, place):
-                answers.append(known.prepared.rows(result))
+        for (place, known), results in zip(prepared.items(), self._send_all(prepared.values()), strict=True):
+            with self._keep_error(errors, place):
+                answers.append(known.prepared.load(results))
         return answers
 
-    def _one_by_one(self, calls: Sequence[Call], errors: dict[int, Exception]) -> list[list[Row]]:
+    def _fetch_one_by_one(self, calls: Sequence[Call], errors: dict[int, Exception]) -> list[list[Row]]:
         answers: list[list[Row]] = []
         for place, call in enumerate(calls):
-            with self._keeping(errors, place):
+            with self._keep_error(errors, place):
                 answers.append(self.fetch(*call))
         return answers
 
     @contextmanager
-    def _keeping(self, errors: dict[int, Exception], place: int) -> Iterator[None]:
+    def _keep_error(self, errors: dict[int, Exception], place: int) -> Iterator[None]:
         """Keeps the error of the call in this place for later, unless the connection is lost."""
         try:
             yield
@@ -143,75 +135,71 @@ class Connection(psycopg.Connection[DictRow]):
                 raise
             errors[place] = error
 
-    def _send_all(self, calls: Collection[PreparedCall]) -> list[pq.abc.PGresult]:
-        """In one round trip. The sync after a call ends its transaction."""
+    def _send_all(self, calls: Collection[PreparedCall]) -> list[Results]:
+        """Sends all calls in one round trip. The sync after a call commits it, and can fail as well."""
         if not calls:
             return []
-        with self._closing_in_doubt():
+        with self._close_on_error():
             self.pgconn.enter_pipeline_mode()
             for call in calls:
                 self.pgconn.send_query_prepared(call.prepared.name, call.values)
                 self.pgconn.pipeline_sync()
-            answers = [(self._results(), self._results()) for _ in calls]  # to the call, and to its sync
+            answers = [self._wait_for_results() + self._wait_for_results() for _ in calls]  # of the call, of its sync
             self.pgconn.exit_pipeline_mode()
-        return [results[0] for results, _ in answers]
+        return answers
 
-    def _call(self, name: str, parameters: Parameters) -> PreparedCall:
-        """Prepared once for each set of parameters that are given: a few, as callers have their habits."""
+    def _prepare_call(self, name: str, parameters: Parameters) -> PreparedCall:
+        """Prepares the statement unless it is prepared for this shape. There are few shapes of each statement."""
         values = [parameters[each] for each in parameters_of(name)]
         shape = name, tuple([value is not None for value in values])
-        known = self._hot.get(shape) or self._prepare(shape)
-        return PreparedCall(known, [_text(value) for value in values if value is not None])
+        known = self._known.get(shape) or self._prepare(shape)
+        return PreparedCall(known, [encode(value) for value in values if value is not None])
 
     def _prepare(self, shape: Shape) -> Prepared:
         name, given = shape
-        # A log line says it. Never the same twice: who is interrupted here leaves a statement behind that nobody knows.
+        # The server's log shows this label. It is never used again: if this method is interrupted, the server keeps a
+        # prepared statement that we do not know of.
         label = f"{name} {next(self._labels)}".encode()
         self.pgconn.send_prepare(label, numbered(name, given))
-        _checked(*self._results())
+        _check(self._wait_for_results())
         self.pgconn.send_describe_prepared(label)
-        [described] = self._results()
-        columns = ((described.fname(place) or b"").decode() for place in range(_checked(described).nfields))
+        described = _check(self._wait_for_results())
+        columns = ((described.fname(place) or b"").decode() for place in range(described.nfields))
         loader = Transformer(self)
         loader.set_pgresult(described)
-        self._hot[shape] = known = Prepared(label, tuple(columns), loader)
+        self._known[shape] = known = Prepared(label, tuple(columns), loader)
         return known
 
     @contextmanager
-    def _closing_in_doubt(self) -> Iterator[None]:
-        """Whatever happens in the middle of a pipeline: who knows what is still on its way?"""
+    def _close_on_error(self) -> Iterator[None]:
+        """After an error in the middle of a pipeline it is unknown which results are still to come."""
         try:
             yield
         except BaseException:
             self.close()
             raise
 
-    def _results(self) -> list[pq.abc.PGresult]:
+    def _wait_for_results(self) -> Results:
         return self.wait(execute(self.pgconn))
 
 
-def _checked(result: pq.abc.PGresult) -> pq.abc.PGresult:
-    if result.status not in _GOOD:
-        error = error_from_result(result)
-        # Without a SQLSTATE it is libpq's own, about the connection; psycopg has no better class for it.
-        raise error if error.sqlstate else psycopg.OperationalError(str(error))
-    return result
+def fetch_unprepared(connection: AnyConnection, name: str, parameters: Parameters) -> list[Row]:
+    """Runs a statement through psycopg's own cursor, on any connection."""
+    if isinstance(connection, Connection):  # its rows are dicts, and it may have to set its timeouts first
+        return _fetch_all(connection.execute(statement(name), parameters, prepare=False))
+    with connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:
+        return _fetch_all(cursor.execute(statement(name), parameters))
 
 
-def _text(value: Value) -> bytes:
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, _NUMBERS):
-        return b"%r" % value
-    return _array(tuple(value))
+def _fetch_all(cursor: psycopg.Cursor[DictRow]) -> list[Row]:
+    return cursor.fetchall() if cursor.description is not None else []
 
 
-@lru_cache(maxsize=1000)  # queues and gates, the same again and again
-def _array(values: tuple[str | int | None, ...]) -> bytes:
-    return ("{" + ",".join(map(_element, values)) + "}").encode()
-
-
-def _element(value: str | int | None) -> str:
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return "NULL" if value is None else str(value)
+def _check(results: Results) -> pq.abc.PGresult:
+    """Returns the first result. Raises the error of any of them: if the commit fails, the error comes second."""
+    for result in results:
+        if result.status not in _SUCCESS:
+            error = error_from_result(result)
+            # An error without a SQLSTATE is libpq's own, about the connection; psycopg has no better class for it.
+            raise error if error.sqlstate else psycopg.OperationalError(str(error))
+    return results[0]

@@ -1,10 +1,11 @@
-"""One policy for errors of the database: what each of them means for the one who gets it.
+"""One policy for errors of the database. Each error is of one kind, which says what the caller has to do:
 
-"again"      The transaction left nothing behind, and the same one may succeed in a moment.
-"reconnect"  The connection is lost, or good for nothing more: its server was demoted, its prepared statements no longer
-             fit the tables. Close it, open another, try again there.
-"bad row"    Something in the data cannot be stored. It fails each time; what is written beside it must go on alone.
-"bug"        Nobody expects it. Log it, and drop nothing that was taken."""
+"again"      The transaction was rolled back, and the same one may succeed in a moment.
+"reconnect"  The connection is lost or cannot be used any more: its server was demoted, or its prepared statements no
+             longer fit the tables. Close it, open another one, and try again there.
+"bad row"    Something in the data cannot be stored. It fails each time; other rows of the same write must be written
+             without it.
+"bug"        An error that is not expected. Log it, and give up nothing that was claimed."""
 
 from typing import Literal
 
@@ -16,7 +17,14 @@ from state.errors import NotReady
 
 Kind = Literal["again", "reconnect", "bad row", "bug"]
 
-# For `except`: all that can be "again" or "reconnect". Some of it is neither, so ask kind_of.
+# For `except` outside this package, which does not import psycopg.
+DatabaseError = psycopg.Error
+DatabaseUnavailable = psycopg.OperationalError  # lost connections, no connection, timeouts, deadlocks
+InvalidAddress = psycopg.ProgrammingError  # raised by `connect` for a connection string that is not one
+AlreadyExists = errors.UniqueViolation
+ValueTooLong = errors.ProgramLimitExceeded  # for an index
+
+# For `except`: all errors that can be "again" or "reconnect". Some of them are neither: ask kind_of.
 TRANSIENT = (
     psycopg.OperationalError,  # among others serialization failures, deadlocks, lost connections, a pool's timeout
     psycopg.InterfaceError,
@@ -27,9 +35,9 @@ TRANSIENT = (
     errors.InvalidSqlStatementName,
 )
 
-_BAD_ROW = (TypeError, ValueError, RecursionError)  # of values that cannot be sent at all
+_BAD_ROW = (TypeError, ValueError, RecursionError)  # for values that cannot be sent at all
 
-# By SQLSTATE, or by its first two characters: its class.
+# By SQLSTATE, or by its first two or three characters.
 _KINDS: dict[str, Kind] = {
     "08": "reconnect",  # lost, or refused by a pooler
     "22": "bad row",
@@ -57,7 +65,7 @@ def kind_of(error: BaseException) -> Kind:
 
 
 def breaks_connection(error: BaseException) -> bool:
-    """If so, the connection must be closed, and its siblings in the pool are likely to fail in the same way."""
+    """Returns whether the connection must be closed. The others of its pool are likely to fail in the same way."""
     return kind_of(error) == "reconnect" and not isinstance(error, (PoolTimeout, PoolClosed))
 
 
@@ -65,10 +73,10 @@ def _kind_of_psycopg(error: psycopg.Error) -> Kind:
     state = error.sqlstate
     if state is None:  # from libpq or psycopg, not from the server
         return "bad row" if isinstance(error, psycopg.DataError) else "reconnect" if _is_lost(error) else "bug"
-    if state == "0A000":  # "cached plan must not change result type", in whatever language
+    if state == "0A000":  # "cached plan must not change result type", in any language
         return "reconnect" if error.diag.source_function == "RevalidateCachedQuery" else "bug"
     if state == "57014" and "user request" in str(error):
-        return "bug"  # canceled by somebody who meant it
+        return "bug"  # canceled on purpose, by pg_cancel_backend
     return _KINDS.get(state) or _KINDS.get(state[:3]) or _KINDS.get(state[:2]) or "bug"
 
 

@@ -1,4 +1,4 @@
-"""Hears the hints: one direct connection for a process, whatever the number of listeners behind it."""
+"""Receives hints, on one direct connection for all subscribers of a process."""
 
 import os
 import select
@@ -12,18 +12,17 @@ from psycopg import sql
 from state.database.connection import Connection
 from state.database.errors import kind_of
 from state.database.notifier import EVERYTHING
-from state.database.pool import get_database
-from state.database.statements import statement
+from state.database.queries import connect, fetch
 from state.logs import log
 
 _CHECK_SECONDS = 2.0
 _RECONNECT_SECONDS = 1.0
 
-Heard = Callable[[Sequence[str]], None]
+Heard = Callable[[Sequence[str]], None]  # called with the names in a hint
 
 
 class WakePipe:
-    """Ends somebody's wait for a connection."""
+    """Lets another thread end a wait for a connection."""
 
     def __init__(self) -> None:
         self._end, self._start = os.pipe()
@@ -34,7 +33,7 @@ class WakePipe:
         return self._end
 
     def wake(self) -> None:
-        with suppress(BlockingIOError):  # it is full already
+        with suppress(BlockingIOError):  # it is full: the wait ends anyway
             os.write(self._start, b"!")
 
     def drain(self) -> None:
@@ -47,9 +46,9 @@ class WakePipe:
 
 
 class Channel:
-    """A connection that listens. Calls `heard(hints)` for each notification, and `heard([EVERYTHING])` when it begins:
-    what was sent before is lost, so everything must be looked at again. The connection may be used for more: what
-    arrives beside an answer is heard as well."""
+    """A connection that listens. Calls `heard(names)` for each hint, and `heard([EVERYTHING])` when it begins: earlier
+    hints are lost, so everything must be read again. The connection may also be used for statements: hints that arrive
+    together with an answer are heard as well."""
 
     def __init__(self, connection: Connection, channel: str, heard: Heard, wake_pipe: WakePipe) -> None:
         self._server = connection.pgconn
@@ -63,21 +62,21 @@ class Channel:
         heard([EVERYTHING])
 
     def wait(self, seconds: float) -> bool:
-        """Until something is heard or somebody nudges; False when the time has passed."""
+        """Waits for a hint or the wake pipe. Returns False if the time has passed without either."""
         ready = self._sockets.poll(seconds * 1000)
         for socket, _ in ready:
             if socket == self._wake_pipe.fileno():
                 self._wake_pipe.drain()
             else:
                 self._server.consume_input()
-        # psycopg's own generator of notifications takes longer to wake up than the task to be claimed.
+        # psycopg's own generator of notifications takes longer than the claim that follows.
         while (notification := self._server.notifies()) is not None:
             self._heard(notification.extra.decode().split(","))
         return bool(ready)
 
 
 class Listener:
-    """A thread and a connection that do nothing else."""
+    """A thread that listens on a connection of its own."""
 
     def __init__(self, channel: str, heard: Heard) -> None:
         self._channel = channel
@@ -87,7 +86,7 @@ class Listener:
         self._thread = threading.Thread(target=self._run, name=f"listener:{channel}", daemon=True)
 
     def start(self) -> None:
-        self._wake_pipe = WakePipe()  # so that a stop need not sit out a wait
+        self._wake_pipe = WakePipe()  # so that a stop does not take as long as a wait
         self._thread.start()
 
     def stop(self) -> None:
@@ -99,9 +98,9 @@ class Listener:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                with get_database().connect("listener", direct=True) as connection:
+                with connect("listener", direct=True) as connection:
                     self._listen(connection)
-            except Exception as lost:  # whatever it is, the next connection may be better
+            except Exception as lost:  # of any kind: the next connection may work
                 self._report(lost)
             self.connected.clear()
             self._stopping.wait(_RECONNECT_SECONDS)
@@ -120,7 +119,7 @@ class Listener:
 
 
 def require_writable(connection: Connection) -> None:
-    """Fails if the peer is dead, which does not say so, or if it was demoted: nobody sends hints through a standby."""
-    [row] = connection.execute(statement("writable")).fetchall()
+    """Raises an error if the server has vanished, or if it was demoted: a standby sends no hints."""
+    [row] = fetch("writable", {}, connection)
     if not row["writable"]:
         raise psycopg.errors.ReadOnlySqlTransaction("the server is read-only")

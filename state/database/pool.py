@@ -1,29 +1,26 @@
-"""Connections: one pool for a process, opened when first used (never at import: Dramatiq forks after it)."""
+"""The connections of a process: one pool, opened when it is first used. Never at import: Dramatiq forks after that."""
 
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
-import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 
-from state.database.connection import Connection, Parameters, Row
+from state.database.connection import Connection
 from state.database.embedded import EmbeddedPostgres
 from state.database.errors import breaks_connection
-from state.database.retries import retrying as retrying  # the verbs import it from here
 from state.database.statements import statement
 from state.settings import get_settings
 
-# Of every transaction, whoever keeps it: a session, or a pooler's transaction.
+# For every transaction: set for the session, or for each transaction where a pooler loses the session's settings.
 TIMEOUTS = {"statement_timeout": "30s", "lock_timeout": "10s", "idle_timeout": "60s"}
 
-# A peer that is gone without a word is given up after about ten seconds, whether we wait for it or it has not even
-# acknowledged what we said (there the kernel would try for a quarter of an hour).
+# A server that has vanished is given up after about ten seconds, whether we wait for its answer or it has not even
+# acknowledged what we sent (for that the kernel would try for a quarter of an hour).
 _KEEPALIVES: dict[str, Any] = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
@@ -34,7 +31,7 @@ _KEEPALIVES: dict[str, Any] = {
 
 
 class Database:
-    """Where the database is, and this process's connections to it."""
+    """The address of the database, and this process's connections to it."""
 
     def __init__(self) -> None:
         settings = get_settings()
@@ -42,7 +39,7 @@ class Database:
         self._url = settings.database_url
         self._direct_url = settings.direct_url
         # A pooler in transaction mode loses what a session has prepared or set.
-        self._pooled = settings.direct_url is not None and settings.direct_url != settings.database_url
+        self._has_pooler = settings.direct_url is not None and settings.direct_url != settings.database_url
         self._pool: ConnectionPool[Connection] | None = None
         self._threads = settings.threads
         self._warm: list[Connection] = []  # taken out of the pool, at most one
@@ -53,19 +50,20 @@ class Database:
         return self._url or self._embedded.url()
 
     def direct_url(self) -> str:
+        """The address without a pooler."""
         return self._direct_url or self.url()
 
     def connect(self, purpose: str, *, direct: bool = False) -> Connection:
-        """A connection of its own, in autocommit: each statement is its own transaction. pg_stat_activity names it."""
+        """Opens a connection outside the pool, in autocommit. pg_stat_activity shows its purpose."""
         url = self.direct_url() if direct else self.url()
         connection = Connection.connect(
             url, autocommit=True, row_factory=dict_row, application_name=f"callboard {purpose}", **_KEEPALIVES
         )
-        self._configure(connection, prepare=direct or not self._pooled)
+        self._configure(connection, prepare=direct or not self._has_pooler)
         return connection
 
     def size_for(self, threads: int) -> None:
-        """Makes room for that many threads that use the pool at once; before or after it is opened."""
+        """Makes room for this many threads that use the pool at once, before or after it is opened."""
         with self._opening:
             self._threads = threads
             if self._pool is not None:
@@ -75,6 +73,7 @@ class Database:
         return self._threads + 5  # one may be the warm one; the others are for the process's own threads
 
     def pool(self) -> ConnectionPool[Connection]:
+        """Returns the pool; opens it if it is not open."""
         if self._pool is None:
             with self._opening:
                 self._pool = self._pool or self._open_pool()
@@ -89,17 +88,18 @@ class Database:
             open=True,
             timeout=10,
             kwargs={"autocommit": True, "row_factory": dict_row, "application_name": "callboard", **_KEEPALIVES},
-            configure=lambda connection: self._configure(connection, prepare=not self._pooled),
+            configure=lambda connection: self._configure(connection, prepare=not self._has_pooler),
             reconnect_timeout=5,
         )
 
-    def take(self) -> Connection:
-        """For single statements. The pool hands out the connection that has rested longest, and so goes round all that
-        a busy moment has opened; the one that was used last has its plans and pages at hand."""
+    def take(self, timeout: float | None = None) -> Connection:
+        """Takes a connection out of the pool. The pool hands out the one that has rested longest, and so goes round all
+        connections that a busy moment has opened. The one that was used last, the warm one, is preferred: Postgres has
+        its plans and pages at hand."""
         try:
             return self._warm.pop()
         except IndexError:
-            return self.pool().getconn()
+            return self.pool().getconn(timeout)
 
     def give_back(self, connection: Connection) -> None:
         if self._pool is None:  # closed meanwhile
@@ -109,26 +109,23 @@ class Database:
             and self._is_current(connection)
             and connection.pgconn.transaction_status == TransactionStatus.IDLE
         ):
-            self._warm.append(connection)  # should two do so at the same moment, two are kept
+            self._warm.append(connection)  # if two threads do so at the same moment, two are kept
         else:
             self._pool.putconn(connection)
 
     def discard(self, connection: Connection) -> None:
-        """Closes a connection that is good for nothing more, and all that were opened before this moment: after a
-        failover or a migration the others of the pool would fail one after the other, each at somebody's cost."""
+        """Closes a connection that cannot be used any more, and all that were opened before this moment: after a
+        failover or a migration the other connections of the pool would fail one after the other."""
         connection.close()
         if (pool := self._pool) is not None and self._is_current(connection):
             self._renewed_at = time.monotonic()
-            with suppress(IndexError):  # others take from it at the same time
+            with suppress(IndexError):  # other threads take from it at the same time
                 while True:
                     pool.putconn(self._warm.pop())
             pool.drain()
 
     def _is_current(self, connection: Connection) -> bool:
         return connection.opened_at > self._renewed_at
-
-    def _is_reusable(self, connection: Connection) -> bool:
-        return self._is_current(connection) and connection.pgconn.transaction_status == TransactionStatus.IDLE
 
     def _configure(self, connection: Connection, *, prepare: bool) -> None:
         if prepare:
@@ -149,19 +146,19 @@ class Database:
 
 
 _database: Database | None = None
-_making = threading.Lock()
+_creating = threading.Lock()
 
 
 def get_database() -> Database:
     global _database
     if (database := _database) is None:
-        with _making:
+        with _creating:
             database = _database = _database or Database()
     return database
 
 
 def close_database() -> None:
-    """Gives back all connections of this process; the next use opens them anew."""
+    """Closes all connections of this process; the next use opens new ones."""
     global _database
     if _database is not None:
         _database.close()
@@ -169,66 +166,25 @@ def close_database() -> None:
 
 
 def _forget_after_fork() -> None:
-    global _database, _making
-    _database, _making = None, threading.Lock()
+    global _database, _creating
+    _database, _creating = None, threading.Lock()
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)
 
 
-@contextmanager
-def connection(given: psycopg.Connection[Any] | None = None) -> Iterator[psycopg.Connection[Any]]:
-    """The caller's own connection, so that we take part in its transaction; or one of the pool."""
-    if given is not None:
-        yield given
-        return
-    database = get_database()
-    with database.pool().connection() as pooled:
-        try:
-            yield pooled
-        except Exception as error:
-            if breaks_connection(error):
-                database.discard(pooled)
-            raise
+class borrow:  # noqa: N801  (used like a function; a generator would take twice as long as the pool itself)
+    """A connection of the pool for a moment: `with borrow() as connection`. `timeout`: seconds to wait for it."""
 
-
-def fetch(
-    name: str,
-    parameters: Mapping[str, Any],
-    conn: psycopg.Connection[Any] | None = None,
-    *,
-    prepare: bool | None = None,
-) -> list[Row]:
-    """`prepare` False: planned for these very parameters, for statements with filters that may be absent."""
-    if conn is None:
-        with pooled() as own:
-            return fetch(name, parameters, own, prepare=prepare)
-    if isinstance(conn, Connection):
-        return conn.execute(statement(name), parameters, prepare=prepare).fetchall()
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(statement(name), parameters, prepare=prepare).fetchall()
-
-
-class pooled:  # noqa: N801  (used like a function; a generator would take twice as long as the pool itself)
-    """For single statements: without the transaction block, and its commit, of the pool's own context."""
+    def __init__(self, timeout: float | None = None) -> None:
+        self._timeout = timeout
 
     def __enter__(self) -> Connection:
         self._database = get_database()
-        self._taken = self._database.take()
+        self._taken = self._database.take(self._timeout)
         return self._taken
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if error is not None and breaks_connection(error):
             self._database.discard(self._taken)
         self._database.give_back(self._taken)
-
-
-def fetch_often(name: str, parameters: Parameters) -> list[Row]:
-    """The short way (see state/database/connection.py), for what every worker asks again and again."""
-    with pooled() as own:
-        return own.fetch(name, parameters)
-
-
-def fetch_one(name: str, parameters: Mapping[str, Any], conn: psycopg.Connection[Any] | None = None) -> Row | None:
-    rows = fetch(name, parameters, conn)
-    return rows[0] if rows else None

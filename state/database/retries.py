@@ -1,4 +1,4 @@
-"""Tries a verb again when its error says that this can help."""
+"""Repeats a verb if its error says that another try can help."""
 
 import random
 import time
@@ -16,16 +16,15 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _TRIES = 6
-_SECONDS = 15.0  # after that no other try begins: some errors, such as a lock timeout, take long to come
+_SECONDS = 15.0  # no try begins later than this: some errors, such as a lock timeout, take long
 
 
 def retrying(verb: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Tries again what may succeed in a moment, or on another connection (see state/database/errors.py), with jitter
-    and a cap. Such a verb is written so that running it twice is the same as running it once.
+    """Repeats the verb after errors of the kinds "again" and "reconnect" (see state/database/errors.py), with jitter
+    and a cap. Running such a verb twice must have the same effect as running it once.
 
-    Never inside the caller's own transaction: that one is the caller's to repeat. Nor after a statement timeout: the
-    next try would take as long.
-    """
+    Never repeats inside the caller's own transaction (`conn`): only the caller can repeat that. Nor after a statement
+    timeout: the next try would take as long."""
 
     @wraps(verb)
     def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -35,7 +34,7 @@ def retrying(verb: Callable[_P, _R]) -> Callable[_P, _R]:
         for pause in _pauses():
             try:
                 return verb(*args, **kwargs)
-            except PoolTimeout as failure:  # that was waiting enough
+            except PoolTimeout as failure:  # it has waited long enough
                 raise NotReady(f"The database does not answer: {failure}") from failure
             except TRANSIENT as failure:
                 if not _may_help(failure) or pause is None or time.monotonic() + pause > deadline:
@@ -47,7 +46,7 @@ def retrying(verb: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def _pauses() -> list[float | None]:
-    """After each try; None after the last."""
+    """Seconds to wait after each try; None after the last one."""
     return [min(0.05 * 2**n, 1.0) * random.uniform(0.5, 1.0) for n in range(1, _TRIES)] + [None]  # noqa: S311
 
 

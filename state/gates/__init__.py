@@ -1,4 +1,4 @@
-"""Gates: what keeps a task from starting. Actors declare them with these names."""
+"""Gates: conditions that a task must pass to start. Actors declare them with these classes."""
 
 from state.gates.declarations import Breaker, Gate, Rate
 

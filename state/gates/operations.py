@@ -1,12 +1,10 @@
-"""What operators see of gates, and change while everything runs."""
+"""Gates as operators see and change them at run time."""
 
 from datetime import datetime
 from typing import Any
 
-from state.database.connection import Row
+from state.database import Row, fetch, fetch_one, retrying
 from state.database.notifier import notify_work
-from state.database.pool import connection, fetch, fetch_one, retrying
-from state.database.statements import statement
 from state.errors import GateNotFound, InvalidPayload
 from state.gates.waking import wake
 
@@ -24,15 +22,15 @@ def get_gate(key: str) -> Row:
     return row
 
 
-_FREE_PREFIXES = ("tenant:", "target:", "queue:")  # these may be set before anything has passed them
+_FREE_PREFIXES = ("tenant:", "target:", "queue:")  # such gates may be set before a task has met them
 _FIELDS = ("max_concurrent", "rate_count", "rate_seconds", "paused", "closed_until", "breaker_threshold",
            "breaker_volume", "breaker_window", "breaker_seconds")  # fmt: skip
-_OF_QUEUES = ("paused", "closed_until")  # nothing is counted there: a queue is left out of a claim, or it is not
-_FRESH: Row = {"paused": False, "breaker_volume": 10, "breaker_window": 60, "breaker_seconds": 60}
+_QUEUE_FIELDS = ("paused", "closed_until")  # nothing is counted there: a claim either skips a queue or does not
+_NEW_GATE: Row = {"paused": False, "breaker_volume": 10, "breaker_window": 60, "breaker_seconds": 60}
 
 
 def put_gate(key: str, **changes: Any) -> Row:
-    """Changes a gate at run time; what is not named stays. Takes effect at the next claim."""
+    """Changes the named fields of a gate. Takes effect at the next claim."""
     unknown = sorted(changes.keys() - set(_FIELDS))
     if unknown:
         raise InvalidPayload(f"{unknown[0]}: a gate has no such field; it has {', '.join(_FIELDS)}", unknown[0])
@@ -42,43 +40,44 @@ def put_gate(key: str, **changes: Any) -> Row:
     ):
         raise GateNotFound(key)
     if key.startswith("queue:"):
-        for name in sorted(changes.keys() - set(_OF_QUEUES)):
+        for name in sorted(changes.keys() - set(_QUEUE_FIELDS)):
             if changes[name] is not None:
-                raise InvalidPayload(f"{name}: a queue can only be paused or closed; limit its tasks' gates", name)
-    wanted = {name: changes.get(name, (current or _FRESH).get(name)) for name in _FIELDS}
+                raise InvalidPayload(
+                    f"{name}: a queue can only be paused or closed; limit the gates of its tasks", name
+                )
+    wanted = {name: changes.get(name, (current or _NEW_GATE).get(name)) for name in _FIELDS}
     _check(wanted)
-    with connection() as used:
-        if current is None:
-            used.execute(statement("gate_create"), {"key": key})
-        used.execute(statement("gate_put"), {"key": key, "changed": list(changes), **wanted})
+    if current is None:
+        fetch("gate_create", {"key": key})
+    fetch("gate_put", {"key": key, "changed": list(changes), **wanted})
     wake([key])
     notify_work([key.removeprefix("queue:")] if key.startswith("queue:") else [])
     return get_gate(key)
 
 
 def _check(wanted: dict[str, Any]) -> None:
-    def require(field: str, fine: bool, message: str) -> None:
-        if not fine:
+    def require(field: str, condition: bool, message: str) -> None:
+        if not condition:
             raise InvalidPayload(f"{field}: {message}", field)
 
-    def number(field: str, low: float, high: float, *, whole: bool) -> None:
+    def require_number(field: str, low: float, high: float, *, whole: bool) -> None:
         value = wanted[field]
         fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
         require(field, value is None or (fits and low <= value <= high), f"must be {low:g} to {high:g}, or null")
 
-    number("max_concurrent", 0, 1_000_000, whole=True)
-    number("rate_count", 1, 1_000_000, whole=True)
-    number("rate_seconds", 0.001, 31_536_000, whole=False)
-    number("breaker_threshold", 0.001, 1, whole=False)
+    require_number("max_concurrent", 0, 1_000_000, whole=True)
+    require_number("rate_count", 1, 1_000_000, whole=True)
+    require_number("rate_seconds", 0.001, 31_536_000, whole=False)
+    require_number("breaker_threshold", 0.001, 1, whole=False)
     for field in ("breaker_volume", "breaker_window", "breaker_seconds"):
         require(field, wanted[field] is not None, "cannot be null")
-    number("breaker_volume", 1, 1_000_000, whole=True)
-    number("breaker_window", 0.001, 86_400, whole=False)
-    number("breaker_seconds", 0.001, 86_400, whole=False)
+    require_number("breaker_volume", 1, 1_000_000, whole=True)
+    require_number("breaker_window", 0.001, 86_400, whole=False)
+    require_number("breaker_seconds", 0.001, 86_400, whole=False)
     require("paused", isinstance(wanted["paused"], bool), "must be true or false")
     missing = "rate_seconds" if wanted["rate_seconds"] is None else "rate_count"
     together = (wanted["rate_count"] is None) == (wanted["rate_seconds"] is None)
     require(missing, together, "rate_count and rate_seconds go together")
     until = wanted["closed_until"]
-    zoned = until is None or (isinstance(until, datetime) and until.tzinfo is not None)
-    require("closed_until", zoned, "must be a time with a zone, or null")
+    has_zone = until is None or (isinstance(until, datetime) and until.tzinfo is not None)
+    require("closed_until", has_zone, "must be a time with a zone, or null")

@@ -2,30 +2,30 @@
 
 from collections.abc import Iterable, Sequence
 
-from state.database.connection import Connection, Parameters, Row
+from state.database import Call, Connection, Row, fetch, fetch_each, retrying
 from state.database.notifier import notify_tasks, notify_work
-from state.database.pool import fetch_often, pooled, retrying
 
-_PIPELINED = 100  # gates woken in one round trip
+_MOST_AT_ONCE = 100  # gates in one round trip
 
 
 @retrying
 def wake(keys: Iterable[str]) -> set[str]:
-    """Something has left these gates: the next of their lines may go. After the commit of what left, never in it. One
-    transaction for each gate; answers those that somebody held at this moment, to be woken again soon."""
+    """Wakes the next tasks in the lines of these gates, after tasks have left the gates: after their commit, never in
+    their transaction. One transaction for each gate. Returns the gates that were locked, to be woken again soon."""
     wanted = sorted(set(keys))
     if not wanted:
         return set()
-    woken, busy = _wake_all(wanted)
+    woken, locked = _wake_all(wanted)
     announce_woken(woken)
-    return busy
+    return locked
 
 
 @retrying
 def sweep_lines(after: str = "", limit: int = 1000) -> tuple[list[Row], str]:
-    """Repairs wake-ups that were lost, and opens gates whose time has come: at the next `limit` gates that have a line,
-    in the order of their keys. Answers what was woken and where to go on; "" is the beginning."""
-    keys = [row["key"] for row in fetch_often("lines_after", {"after": after, "limit": limit})]
+    """Wakes lines whose wake-up was lost, and those of gates that open by time: at the next `limit` gates that have a
+    line, in the order of their keys. Returns the rows of the woken tasks and the key to go on after; "" is the
+    beginning."""
+    keys = [row["key"] for row in fetch("lines_after", {"after": after, "limit": limit})]
     woken, _ = _wake_all(keys)
     announce_woken(woken)
     return woken, keys[-1] if len(keys) == limit else ""
@@ -33,29 +33,27 @@ def sweep_lines(after: str = "", limit: int = 1000) -> tuple[list[Row], str]:
 
 def _wake_all(keys: Sequence[str]) -> tuple[list[Row], set[str]]:
     woken: list[Row] = []
-    busy: set[str] = set()
-    with pooled() as own:
-        for start in range(0, len(keys), _PIPELINED):
-            part = keys[start : start + _PIPELINED]
-            part_woken, part_busy = wake_on(own, part)
-            woken += part_woken
-            busy.update(part_busy)
-    return woken, busy
+    locked: set[str] = set()
+    for start in range(0, len(keys), _MOST_AT_ONCE):
+        some_woken, some_locked = wake_on(None, keys[start : start + _MOST_AT_ONCE])
+        woken += some_woken
+        locked.update(some_locked)
+    return woken, locked
 
 
-def wake_on(connection: Connection, keys: Sequence[str]) -> tuple[list[Row], list[str]]:
-    """Returns what was woken, and the gates that somebody held at this moment."""
-    return read_woken(keys, connection.pipeline(wake_calls(keys)))
+def wake_on(connection: Connection | None, keys: Sequence[str]) -> tuple[list[Row], list[str]]:
+    """Returns the rows of the woken tasks, and the gates that were locked."""
+    return read_woken(keys, fetch_each(make_wake_calls(keys), connection))
 
 
-def wake_calls(keys: Iterable[str]) -> list[tuple[str, Parameters]]:
+def make_wake_calls(keys: Iterable[str]) -> list[Call]:
     return [("wake_gate", {"gate": key}) for key in keys]
 
 
 def read_woken(keys: Sequence[str], answers: Sequence[list[Row]]) -> tuple[list[Row], list[str]]:
     woken = [row for answer in answers for row in answer if not row["busy"]]
-    busy = [key for key, answer in zip(keys, answers, strict=True) if any(row["busy"] for row in answer)]
-    return woken, busy
+    locked = [key for key, answer in zip(keys, answers, strict=True) if any(row["busy"] for row in answer)]
+    return woken, locked
 
 
 def announce_woken(woken: Sequence[Row]) -> None:

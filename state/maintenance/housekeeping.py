@@ -1,25 +1,25 @@
-"""The cluster's housekeeping, as the one maintainer does it, turn by turn."""
+"""The cluster's housekeeping, which the one maintainer does turn by turn."""
 
 import time
 from collections.abc import Callable
 
-from state.database.connection import Row
+from state.database import Row
 from state.database.errors import TRANSIENT
 from state.gates.waking import sweep_lines, wake
 from state.logs import log
 from state.maintenance.losses import BATCH, sweep_silent
 from state.maintenance.silence import Silence
-from state.maintenance.sweep import read_signs, sweep_due, sweep_expired, sweep_leftovers, sweep_unknown
+from state.maintenance.sweep import read_last_seen, remove_leftovers, sweep_due, sweep_expired, sweep_unknown
 from state.settings import get_settings
-from state.workers.registry import awaited_actors
+from state.workers.registry import list_awaited_actors
 
-_LEFTOVERS = 60  # turns
-_SHARE = 0.5  # seconds that one part may take before the others have their turn
+_LEFTOVER_TURNS = 60  # between two removals of leftovers
+_PART_SECONDS = 0.5  # after which a part lets the others have their turn
 
 
 def _repeat(sweep: Callable[[], list[Row]]) -> bool:
-    """Until nothing is left, or its time is over: then there is more to do."""
-    until = time.monotonic() + _SHARE
+    """Repeats a sweep until nothing is left or its time is over. Returns whether there is more to do."""
+    until = time.monotonic() + _PART_SECONDS
     while len(sweep()) >= BATCH:
         if time.monotonic() >= until:
             return True
@@ -27,11 +27,11 @@ def _repeat(sweep: Callable[[], list[Row]]) -> bool:
 
 
 class TurnFailed(Exception):
-    """Some part of a turn has failed; the others have been done."""
+    """A part of a turn has failed; the others have been done."""
 
 
 class Housekeeping:
-    """A new maintainer makes a new one: what it knows of the workers' silence is what it has observed itself."""
+    """A new maintainer starts with a new one: it trusts only the silence that it has observed itself."""
 
     def __init__(self) -> None:
         self._silence = Silence(get_settings().lease_seconds)
@@ -40,11 +40,11 @@ class Housekeeping:
         self._turn = 0
 
     def do_turn(self) -> bool:
-        """Each part is a short transaction, or several. Returns whether there is more to do right away."""
+        """Does all parts, each in one or several short transactions. Returns whether there is more to do right away."""
         parts: list[Callable[[], bool]] = [
             self._move_due, self._end_too_old, self._end_leases, self._look_after_actors, self._wake_lines
         ]  # fmt: skip
-        if self._turn % _LEFTOVERS == 0:
+        if self._turn % _LEFTOVER_TURNS == 0:
             parts.append(self._remove_leftovers)
         self._turn += 1
         results = [self._do(part) for part in parts]
@@ -53,7 +53,7 @@ class Housekeeping:
         return any(results)
 
     def _do(self, part: Callable[[], bool]) -> bool | None:
-        """An error in one part must not keep the others from being done. Without a database there are no others."""
+        """Logs an error, so that the other parts are done. Without a database they cannot be done either."""
         try:
             return part()
         except TRANSIENT:
@@ -69,12 +69,12 @@ class Housekeeping:
         return _repeat(sweep_expired)
 
     def _end_leases(self) -> bool:
-        sweep_silent(self._silence.observe(read_signs()))
+        sweep_silent(self._silence.observe(read_last_seen()))
         return False
 
     def _look_after_actors(self) -> bool:
-        """Tasks that wait for an actor: who can be helped is woken, the others are dead after a while."""
-        awaited = awaited_actors()
+        """Wakes tasks that wait for an actor if a worker knows it now; ends those that have waited too long."""
+        awaited = list_awaited_actors()
         wake(f"actor:{row['actor']}" for row in awaited if row["known"])
         unknown = {row["actor"] for row in awaited if not row["known"]}
         for actor in sorted(unknown - self._warned):
@@ -83,10 +83,10 @@ class Housekeeping:
         return bool(unknown) and _repeat(sweep_unknown)
 
     def _wake_lines(self) -> bool:
-        """Some of the gates that have a line, from where the last turn stopped."""
+        """Wakes some of the lines, from where the last turn stopped."""
         _, self._last_line = sweep_lines(self._last_line)
         return False
 
     def _remove_leftovers(self) -> bool:
-        sweep_leftovers()
+        remove_leftovers()
         return False

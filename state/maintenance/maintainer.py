@@ -1,19 +1,17 @@
 """The maintainer: the one worker process that does the cluster's housekeeping, elected by a row with a lease."""
 
-from state.database.pool import connection, fetch_often, retrying
-from state.database.statements import statement
+from state.database import fetch, retrying
 
 LEASE_SECONDS = 3.0
 
 
 @retrying
 def become_maintainer(worker: str) -> bool:
-    """Takes the place if it is vacant, or renews the lease if it is ours. False while another one has it."""
-    return bool(fetch_often("maintainer_take", {"worker": worker, "seconds": LEASE_SECONDS}))
+    """Takes the lease if it is vacant, or renews it. Returns False while another worker has it."""
+    return bool(fetch("maintainer_take", {"worker": worker, "seconds": LEASE_SECONDS}))
 
 
 @retrying
 def resign(worker: str) -> None:
-    """Does nothing if another one has taken over already."""
-    with connection() as used:
-        used.execute(statement("maintainer_resign"), {"worker": worker})
+    """Gives up the lease. Does nothing if another worker has it already."""
+    fetch("maintainer_resign", {"worker": worker})

@@ -1,22 +1,22 @@
-"""Tasks whose worker is gone. The maintainer finds them each second; here somebody wants it now, and hears what it
-found."""
+"""Looks for lost and due tasks on request, and says what it found. The maintainer does the same each second."""
 
 import os
 from dataclasses import dataclass, field
 
-from state.database.connection import Row
+from state.database import Row
 from state.gates.waking import sweep_lines
 from state.maintenance.silence import Silence
-from state.maintenance.sweep import read_signs, sweep
+from state.maintenance.sweep import read_last_seen, sweep
 from state.settings import get_settings
-from state.workers.registry import Identity, dead_siblings
+from state.workers.identity import Identity
+from state.workers.registry import find_dead_siblings
 
 _MOST_ROUNDS = 100
 
 
 @dataclass(slots=True)
 class Recovered:
-    """Rows {id, actor, queue, before, status} by what had happened to them."""
+    """Rows {id, actor, queue, before, status} of the tasks that were moved, by the reason."""
 
     lost: list[Row] = field(default_factory=list)
     expired: list[Row] = field(default_factory=list)
@@ -25,10 +25,10 @@ class Recovered:
     dead_workers: list[str] = field(default_factory=list)
 
 
-_silence: Silence | None = None  # the process's own observer
+_silence: Silence | None = None  # this process's own observer
 
 
-def _observer() -> Silence:
+def _get_observer() -> Silence:
     global _silence
     _silence = _silence or Silence(get_settings().lease_seconds)
     return _silence
@@ -43,10 +43,10 @@ os.register_at_fork(after_in_child=_forget_after_fork)
 
 
 def requeue_orphaned() -> Recovered:
-    """Runs the sweep until it finds nothing more. Workers of this machine that are provably dead count at once; the
-    leases of others end when this process itself has seen them silent for as long, from one request to the next."""
-    silent = _observer().observe(read_signs())
-    found = Recovered(dead_workers=dead_siblings(Identity.of_this_process()))
+    """Sweeps until nothing more is found. Workers of this machine that are provably dead are recovered at once; the
+    leases of others end if this process itself has observed their silence for as long, from one request to the next."""
+    silent = _get_observer().observe(read_last_seen())
+    found = Recovered(dead_workers=find_dead_siblings(Identity.of_this_process()))
     for _ in range(_MOST_ROUNDS):
         swept = sweep(found.dead_workers, silent)
         found.lost += swept.lost

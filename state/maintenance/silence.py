@@ -1,4 +1,4 @@
-"""Silence: a lease ends only when its worker has also been silent for that long on a clock that nobody steps."""
+"""Silence: a lease ends only if its worker has also been silent for as long on a clock that cannot be stepped."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,28 +6,28 @@ from datetime import datetime
 from typing import NamedTuple
 
 
-class Sign(NamedTuple):
-    """A worker's last sign of life, as the database has it."""
+class LastSeen(NamedTuple):
+    """A worker's last sign of life in the database."""
 
     seen_at: datetime | None
     renewed_at: datetime | None  # the newest of its leases
 
 
 class Silence:
-    """Remembers each worker's last sign of life, and since when it has been the same on this process's own clock. A new
-    observer knows nothing of what was before it."""
+    """Observes workers: remembers when each of them was last seen, and since when that has been the same on this
+    process's own clock. A new observer knows nothing of the time before it."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._unchanged_since: dict[str, tuple[Sign, float]] = {}
+        self._unchanged_since: dict[str, tuple[LastSeen, float]] = {}
 
-    def observe(self, signs: Mapping[str, Sign]) -> dict[str, Sign]:
-        """Returns those that have been silent for too long. Workers that are not named any more are forgotten."""
+    def observe(self, workers: Mapping[str, LastSeen]) -> dict[str, LastSeen]:
+        """Returns the workers that have been silent for too long. Forgets those that are not listed any more."""
         now = self._clock()
         before = self._unchanged_since
         self._unchanged_since = {
-            worker: before[worker] if worker in before and before[worker][0] == sign else (sign, now)
-            for worker, sign in signs.items()
+            worker: before[worker] if worker in before and before[worker][0] == seen else (seen, now)
+            for worker, seen in workers.items()
         }
-        return {worker: sign for worker, (sign, since) in self._unchanged_since.items() if now - since >= self._seconds}
+        return {worker: seen for worker, (seen, since) in self._unchanged_since.items() if now - since >= self._seconds}

@@ -1,20 +1,19 @@
-"""What time changes: due, lost and too old tasks. The maintainer does it each second; two at once do no harm."""
+"""Sweeps: moves of tasks that are due, lost or too old. The maintainer does them each second; two processes may do them
+at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from state.database.connection import Row
-from state.database.pool import connection, fetch_often, retrying
-from state.database.statements import statement
-from state.maintenance.announcements import announce
+from state.database import Row, fetch, retrying
 from state.maintenance.losses import BATCH, recover, sweep_silent
-from state.maintenance.silence import Sign
+from state.maintenance.silence import LastSeen
 from state.settings import get_settings
+from state.tasks.announcements import announce
 
 
 @dataclass(slots=True)
 class Swept:
-    """What one sweep found, by kind."""
+    """The rows of the tasks that a sweep moved, by the reason."""
 
     due: list[Row] = field(default_factory=list)
     lost: list[Row] = field(default_factory=list)
@@ -25,40 +24,38 @@ class Swept:
         return any(len(rows) >= BATCH for rows in (self.due, self.expired))
 
 
-_ask = retrying(fetch_often)
+_fetch = retrying(fetch)
 
 
-def sweep(dead_workers: Sequence[str] = (), silent: Mapping[str, Sign] | None = None) -> Swept:
-    """One bounded statement for each kind, each its own transaction."""
+def sweep(dead_workers: Sequence[str] = (), silent: Mapping[str, LastSeen] | None = None) -> Swept:
+    """Runs one bounded statement for each reason, each in its own transaction."""
     return Swept(lost=[*recover(dead_workers), *sweep_silent(silent or {})], expired=sweep_expired(), due=sweep_due())
 
 
 def sweep_due() -> list[Row]:
-    rows = _ask("sweep_due", {"limit": BATCH})
+    rows = _fetch("sweep_due", {"limit": BATCH})
     announce(rows, left_gates=False)
     return rows
 
 
 def sweep_expired() -> list[Row]:
-    rows = _ask("sweep_expired", {"limit": BATCH})
+    rows = _fetch("sweep_expired", {"limit": BATCH})
     announce(rows, left_gates=True)
     return rows
 
 
 def sweep_unknown() -> list[Row]:
-    """Tasks that have waited for a worker that knows their actor for too long."""
-    rows = _ask("sweep_unknown", {"limit": BATCH, "seconds": get_settings().unknown_actor_seconds})
+    """Ends tasks that have waited too long for a worker that knows their actor."""
+    rows = _fetch("sweep_unknown", {"limit": BATCH, "seconds": get_settings().unknown_actor_seconds})
     announce(rows, left_gates=True, level="error")
     return rows
 
 
-def read_signs() -> dict[str, Sign]:
-    """Of all workers that should be alive, or have leases, for an observer of their silence."""
-    return {row["worker_id"]: Sign(row["seen_at"], row["renewed_at"]) for row in _ask("worker_signs", {})}
+def read_last_seen() -> dict[str, LastSeen]:
+    """Returns when each worker was last seen that should be alive, or has leases."""
+    return {row["worker_id"]: LastSeen(row["seen_at"], row["renewed_at"]) for row in _fetch("workers_last_seen", {})}
 
 
-@retrying
-def sweep_leftovers() -> None:
-    """Answers kept for repetition, dedup keys and gate results whose time is over."""
-    with connection() as used:
-        used.execute(statement("sweep_gate_history"))
+def remove_leftovers() -> None:
+    """Removes idempotent answers, dedup keys and results at gates that have expired."""
+    _fetch("sweep_gate_history", {})

@@ -1,1 +1,1 @@
-"""What media actors keep: contents, generations, prompts."""
+"""Data of media actors: contents, generations, prompts."""

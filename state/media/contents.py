@@ -1,4 +1,4 @@
-"""Contents: a row in Postgres for each, its bytes in the content store."""
+"""Contents: each has a row in Postgres, and its bytes in the content store."""
 
 import hashlib
 import os
@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from state.database.connection import Row
-from state.database.pool import fetch_one, retrying
+from state.database import Row, fetch_one, retrying
 from state.errors import ContentNotFound, ContentStoreFailed
 from state.media.stores import get_store
 from state.settings import get_settings
 
-_ABANDONED_SECONDS = 24 * 3600  # no execution takes that long
+_ABANDONED_SECONDS = 24 * 3600  # longer than any execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +26,13 @@ class StoredBytes:
 
 
 def store_file(file: Path, sha256: str, size: int, media_type: str) -> StoredBytes:
-    """Publishes a whole file whose hash is known; the same bytes again change nothing."""
+    """Publishes a complete file whose hash is known. Storing the same bytes again changes nothing."""
     get_store().put(file, sha256, media_type)
     return StoredBytes(sha256, size, media_type)
 
 
 def store_bytes(data: bytes, media_type: str, folder: Path) -> StoredBytes:
-    """The same for bytes, by way of a file in the given folder, which its owner removes."""
+    """As `store_file`, for bytes: writes them into a file in the given folder, which the caller removes."""
     file = folder / uuid4().hex
     try:
         with file.open("xb") as out:
@@ -47,7 +46,8 @@ def store_bytes(data: bytes, media_type: str, folder: Path) -> StoredBytes:
 
 @retrying
 def get_content(content_id: str) -> Row:
-    """The row, with the tenant of the task that made it. Its bytes: `get_store()` by its sha256."""
+    """Returns the row, with the tenant of the task that made the content. `get_store()` has the bytes, by the
+    sha256."""
     row = fetch_one("content", {"id": content_id})
     if row is None:
         raise ContentNotFound(content_id)
@@ -60,8 +60,8 @@ def read_content(row: Row) -> bytes:
 
 @contextmanager
 def scratch_folder(task_id: str, epoch: int) -> Iterator[Path]:
-    """A folder for the unfinished files of one execution. It goes with it; what a killed one has left goes with the
-    next one, and after a day with anybody's."""
+    """A folder for the unfinished files of one execution, removed when that ends. The folder of a killed execution is
+    removed by the next execution of its task, or after a day by any other."""
     parent = get_settings().data_dir.absolute() / "tmp"
     folder = parent / f"{task_id}.{epoch}"
     try:

@@ -1,8 +1,7 @@
-"""Stored prompts: a text under a name, for each tenant. Tasks name it instead of repeating it."""
+"""Stored prompts: texts that tasks can name by an id, for each tenant."""
 
 from state import jsonsafe
-from state.database.connection import Row
-from state.database.pool import fetch_one, retrying
+from state.database import Row, fetch_one, retrying
 from state.errors import InvalidPayload, PromptNotFound
 
 MAX_ID = 200
@@ -11,10 +10,10 @@ MAX_TEXT = 20_000
 
 @retrying
 def put_prompt(prompt_id: str, text: str, tenant: str | None = None) -> Row:
-    """Stores or replaces. Generations that have begun keep the text that they began with."""
+    """Creates or replaces a prompt. Generations that have begun keep their text."""
     _check(prompt_id, text)
     row = fetch_one("prompt_put", {"id": prompt_id, "text": text, "tenant": tenant})
-    assert row is not None  # noqa: S101  (an upsert always answers)
+    assert row is not None  # noqa: S101  (an upsert always returns a row)
     return row
 
 

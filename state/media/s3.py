@@ -1,4 +1,4 @@
-"""Contents in a bucket of S3 or of anything that speaks its protocol. Credentials are found as boto3 finds them."""
+"""Contents in a bucket of S3, or of a service with its protocol. boto3 finds the credentials."""
 
 import base64
 import importlib
@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from state.errors import ContentNotFound, ContentStoreFailed
-from state.media.stores import chunks_of, key_of
+from state.media.stores import make_key, read_chunks
 
 _R = TypeVar("_R")
 _ABSENT = ("404", "NoSuchKey", "NotFound")
-_SINGLE_PUT = 64 * 1024 * 1024  # larger files go in parts, and their hash is not one that S3 can check
+_SINGLE_PUT = 64 * 1024 * 1024  # bytes; larger files are sent in parts, whose hash S3 cannot check
 
 
 class S3Store:
@@ -31,7 +31,7 @@ class S3Store:
             connect_timeout=5,
             read_timeout=30,
             retries={"max_attempts": 3, "mode": "standard"},
-            # Services that only resemble S3 know neither names of buckets as hosts nor its newest checksums.
+            # Services that only resemble S3 support neither buckets as host names nor its newest checksums.
             s3={"addressing_style": "path" if endpoint else "auto"},
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
@@ -41,15 +41,15 @@ class S3Store:
         )
 
     def put(self, file: Path, sha256: str, media_type: str) -> None:
-        # Without looking first: who may write need not be allowed to look, and the same bytes again change nothing.
+        # Without looking first: the credentials may allow writing only, and the same bytes again change nothing.
         if file.stat().st_size > _SINGLE_PUT:
             extra = {"ContentType": media_type}
-            self._asked(
+            self._call(
                 sha256, lambda: self._client.upload_file(str(file), self._bucket, self._key(sha256), ExtraArgs=extra)
             )
             return
         with file.open("rb") as body:
-            self._asked(
+            self._call(
                 sha256,
                 lambda: self._client.put_object(
                     Bucket=self._bucket,
@@ -62,7 +62,7 @@ class S3Store:
 
     def exists(self, sha256: str) -> bool:
         try:
-            self._asked(sha256, lambda: self._client.head_object(Bucket=self._bucket, Key=self._key(sha256)))
+            self._call(sha256, lambda: self._client.head_object(Bucket=self._bucket, Key=self._key(sha256)))
         except ContentNotFound:
             return False
         return True
@@ -76,25 +76,25 @@ class S3Store:
         wanted: dict[str, str] = {}
         if start or length is not None:
             wanted["Range"] = f"bytes={start}-{'' if length is None else start + length - 1}"
-        answer = self._asked(
+        answer = self._call(
             sha256, lambda: self._client.get_object(Bucket=self._bucket, Key=self._key(sha256), **wanted)
         )
-        return self._guarded(chunks_of(answer["Body"], length))
+        return self._translate_errors(read_chunks(answer["Body"], length))
 
     def _key(self, sha256: str) -> str:
-        return f"{self._prefix}/{key_of(sha256)}" if self._prefix else key_of(sha256)
+        return f"{self._prefix}/{make_key(sha256)}" if self._prefix else make_key(sha256)
 
-    def _asked(self, sha256: str, question: Callable[[], _R]) -> _R:
+    def _call(self, sha256: str, request: Callable[[], _R]) -> _R:
         try:
-            return question()
+            return request()
         except self._failures as failed:
             response: dict[str, Any] = getattr(failed, "response", {})
             if response.get("Error", {}).get("Code") in _ABSENT:
                 raise ContentNotFound(sha256) from None
-            raise ContentStoreFailed(f"The content store does not do it: {failed}") from failed
+            raise ContentStoreFailed(f"The content store refused the request: {failed}") from failed
 
-    def _guarded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def _translate_errors(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         try:
             yield from chunks
         except self._failures as failed:
-            raise ContentStoreFailed(f"The content store broke off: {failed}") from failed
+            raise ContentStoreFailed(f"The content store did not send all of the content: {failed}") from failed

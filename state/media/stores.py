@@ -1,4 +1,5 @@
-"""Where the bytes of contents are: under their hash, so that the same bytes are stored once and never change."""
+"""Content stores keep the bytes of contents under their hash, so that the same bytes are stored once and never
+change."""
 
 import errno
 import os
@@ -17,21 +18,22 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class ContentStore(Protocol):
-    """What an object store has to do. Failures of its own are ContentStoreFailed, absent bytes ContentNotFound."""
+    """The interface of content stores. They raise ContentStoreFailed, and ContentNotFound for bytes that are not
+    there."""
 
     def put(self, file: Path, sha256: str, media_type: str) -> None:
-        """Publishes a finished file: readers find all of it or nothing. The file may be moved away or stay."""
+        """Publishes a complete file: readers find all of it or nothing. The file may be moved away or left."""
 
     def exists(self, sha256: str) -> bool: ...
     def path(self, sha256: str) -> Path | None:
-        """The file with these bytes, for those who can send files; None when they are not in a file of ours."""
+        """Returns the file with these bytes, or None if the store does not keep files on this host."""
 
     def stream(self, sha256: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The bytes, or a part of them. Opened before this returns, so that nobody begins to answer in vain."""
+        """Yields the bytes, or a part of them. Errors are raised before this returns: an answer has not begun then."""
 
 
 class FileStore:
-    """Files in a folder, `ab/abcdef…`. Any folder will do that all hosts can see."""
+    """Files in a folder, `ab/abcdef…`. All hosts must share the folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -42,7 +44,7 @@ class FileStore:
             final.parent.mkdir(parents=True, exist_ok=True)
             if final.exists() and final.stat().st_size == file.stat().st_size:
                 return
-            file.chmod(0o640)  # temporary files are for their owner only; the server may be another user of our group
+            file.chmod(0o640)  # only the owner can read temporary files; the server may be another user of the group
             self._publish(file, final)
         except OSError as failed:
             raise ContentStoreFailed(f"Cannot store the content: {failed.strerror}") from failed
@@ -63,10 +65,10 @@ class FileStore:
         except OSError as failed:
             raise ContentStoreFailed(f"Cannot read the content: {failed.strerror}") from failed
         source.seek(start)
-        return chunks_of(source, length)
+        return read_chunks(source, length)
 
     def _path(self, sha256: str) -> Path:
-        return self._folder / key_of(sha256)
+        return self._folder / make_key(sha256)
 
     def _publish(self, file: Path, final: Path) -> None:
         try:
@@ -81,7 +83,7 @@ class FileStore:
                 copy.rename(final)
             finally:
                 copy.unlink(missing_ok=True)
-        _sync(final.parent)  # a row will say that it is here: so it must be, after a power cut as well
+        _sync(final.parent)  # a row will name the file, which must be there after a power cut as well
 
 
 class Readable(Protocol):
@@ -89,7 +91,7 @@ class Readable(Protocol):
     def close(self) -> None: ...
 
 
-def chunks_of(source: Readable, length: int | None) -> Iterator[bytes]:
+def read_chunks(source: Readable, length: int | None) -> Iterator[bytes]:
     try:
         while length is None or length > 0:
             chunk = source.read(CHUNK if length is None else min(CHUNK, length))
@@ -101,8 +103,8 @@ def chunks_of(source: Readable, length: int | None) -> Iterator[bytes]:
         source.close()
 
 
-def key_of(sha256: str) -> str:
-    """Names never come from outside: only a hash can become one."""
+def make_key(sha256: str) -> str:
+    """Returns the name of a content. Accepts only a hash, so that no path from outside can become a name."""
     if _SHA256.fullmatch(sha256) is None:
         raise ContentNotFound(sha256)
     return f"{sha256[:2]}/{sha256}"
@@ -117,8 +119,8 @@ def get_store() -> ContentStore:
 
 @cache
 def _s3_store(url: str, endpoint: str | None, region: str | None) -> ContentStore:
-    """One client for a process: it keeps its connections, and threads may share it."""
-    from state.media.s3 import S3Store  # needs boto3, which is there only for those who use it
+    """Returns the process's one client: it keeps its connections, and threads may share it."""
+    from state.media.s3 import S3Store  # needs boto3, which is optional
 
     return S3Store(url, endpoint, region)
 

@@ -1,4 +1,4 @@
-"""What every process knows of each actor. The `@task` decorator enters it; HTTP and the orchestrator read it."""
+"""The catalog of actors that every process has. The `@task` decorator registers them; HTTP and the workers read it."""
 
 import importlib
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ from state.settings import get_settings
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Seconds to wait before the next attempt, by error type; the last one of a schedule repeats."""
+    """Seconds to wait before the next attempt, by error type. The last value of a schedule repeats."""
 
     schedules: dict[str, tuple[float, ...]] = field(default_factory=dict)
     default: tuple[float, ...] = (5, 15, 60, 300)
@@ -44,37 +44,37 @@ class ActorSpec:
     time_limit: float
     policy: RetryPolicy
     description: str
-    gates: Callable[[Any], Iterable[Gate]] | None = None  # asked with each request
-    known_gates: Callable[[], Iterable[Gate]] | None = None  # entered at boot, before any task has come
+    gates: Callable[[Any], Iterable[Gate]] | None = None  # the gates of a request
+    known_gates: Callable[[], Iterable[Gate]] | None = None  # declared when a worker starts, before there are tasks
 
-    def validate(self, payload: Any) -> dict[str, Any]:
-        """The payload as it will be stored; raises InvalidPayload with the field's name."""
+    def validate(self, payload: Any) -> tuple[BaseModel, dict[str, Any]]:
+        """Returns the request, and the payload as it will be stored; raises InvalidPayload with the field's name."""
         if not isinstance(payload, dict) and isinstance(payload, BaseModel):
             payload = payload.model_dump(mode="json")
         try:
             request = self.request.model_validate(payload)
         except ValidationError as refused:
             first = refused.errors()[0]
-            deeper = first.get("ctx", {}).get("field")  # from a validator that looks into its fields
-            where = ".".join(["payload", *(str(part) for part in first["loc"]), *([deeper] if deeper else [])])
-            raise InvalidPayload(f"{where}: {first['msg']}", where) from None
+            inner = first.get("ctx", {}).get("field")  # from a validator that looks into its fields
+            field = ".".join(["payload", *(str(part) for part in first["loc"]), *([inner] if inner else [])])
+            raise InvalidPayload(f"{field}: {first['msg']}", field) from None
         stored: dict[str, Any] = request.model_dump(mode="json")
         try:
             jsonsafe.check(stored)
         except jsonsafe.UnsafeJson as unsafe:
-            where = f"payload.{unsafe.path}" if unsafe.path else "payload"
-            raise InvalidPayload(f"payload: {unsafe}", where) from None
-        return stored
+            field = f"payload.{unsafe.path}" if unsafe.path else "payload"
+            raise InvalidPayload(f"payload: {unsafe}", field) from None
+        return request, stored
 
-    def gates_of(self, stored: dict[str, Any]) -> list[Gate]:
-        """What the actor says of a payload that it has accepted."""
-        return list(self.gates(self.request.model_validate(stored))) if self.gates else []
+    def ask_gates(self, request: BaseModel) -> list[Gate]:
+        """Returns the gates that the actor names for a request."""
+        return list(self.gates(request)) if self.gates else []
 
 
 _actors: dict[str, ActorSpec] = {}
 
 
-def enter(spec: ActorSpec) -> None:
+def register(spec: ActorSpec) -> None:
     _actors[spec.name] = spec
 
 
@@ -85,19 +85,19 @@ def get(name: str) -> ActorSpec:
         raise UnknownActor(name, _actors) from None
 
 
-def queues() -> list[str]:
+def list_queues() -> list[str]:
     return sorted({spec.queue for spec in _actors.values()})
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     return sorted(_actors)
 
 
-def actors() -> list[ActorSpec]:
+def list_actors() -> list[ActorSpec]:
     return sorted(_actors.values(), key=lambda spec: spec.name)
 
 
 def load_actors() -> None:
-    """Imports every module that declares actors; they enter themselves."""
+    """Imports every module that declares actors, which registers them."""
     for module in get_settings().actors:
         importlib.import_module(module)

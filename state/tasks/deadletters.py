@@ -1,49 +1,46 @@
-"""Dead letters: tasks that need a person. To be looked at, revived as they are or with another payload, or dismissed;
-one by one, or many by what they have in common."""
+"""Dead letters: tasks that need a person. They can be listed, revived with the same or another payload, or dismissed;
+one by one, or many by a filter."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from state import jsonsafe
-from state.database.connection import Row
-from state.database.notifier import notify_tasks, notify_work
-from state.database.pool import fetch, fetch_one, retrying
+from state.database import Row, fetch, fetch_one, retrying
 from state.errors import DedupKeyTaken, EmptyFilter
-from state.gates.waking import wake
-from state.logs import log_transitions
-from state.tasks.reads import DEFAULT_LIMIT, Task, get_task, refuse
-from state.tasks.submission import NewTask
-from state.tasks.verbs import Sign, perform
+from state.tasks.announcements import announce
+from state.tasks.new_task import NewTask
+from state.tasks.reads import DEFAULT_LIMIT, Task, get_task, make_refusal
+from state.tasks.verbs import Evidence, run_verb
 
 BATCH = 500
-_DISMISSED: list[Sign] = [{"reason": "dismissed"}]
+_DISMISSED: list[Evidence] = [{"reason": "dismissed"}]
 
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """What a redrive or a dismissal by filter did, or (`dry_run`) would have done."""
+    """The result of a redrive or a dismissal by filter; with `dry_run`, the result that it would have."""
 
     tasks: int
-    groups: list[Row]  # all that fit: {actor, error_type, tasks}, most first
+    groups: list[Row]  # all that match: {actor, error_type, tasks}, largest first
     dry_run: bool
     skipped: int = 0  # another task holds their dedup key
 
 
 def retry(task_id: str, payload: Any = None) -> Task:
-    """A dead letter, or a retry that waits for its time, runs again now. With an edited payload it starts over: the
-    original, and what was saved for it, stay in the history."""
-    edited = None if payload is None else _edited(get_task(task_id), payload)
+    """Queues a dead letter, or a retry that is scheduled for later, now. With an edited payload the task starts over:
+    the original payload, and its checkpoint, are kept in the history."""
+    edited = None if payload is None else _edit(get_task(task_id), payload)
     return _revive(task_id, "retry", "retried", edited)
 
 
 def dismiss(task_id: str) -> Task:
-    """Nobody wants it any more: canceled."""
-    rows = perform([task_id], _DISMISSED, lambda ids: fetch("dismiss", {"ids": ids}))
+    """Cancels a dead letter."""
+    rows = run_verb([task_id], _DISMISSED, lambda ids: fetch("dismiss", {"ids": ids}))
     if not rows:
-        raise refuse(task_id, "dismiss")
-    _announce(rows)
+        raise make_refusal(task_id, "dismiss")
+    announce(rows, left_gates=True)
     return get_task(task_id)
 
 
@@ -56,9 +53,9 @@ def list_dead_letters(
     before: str | None = None,
     limit: int = DEFAULT_LIMIT,
 ) -> list[Task]:
-    """Newest first; `older_than` in seconds since they died; `before` is the last id of the page before."""
-    wanted = _wanted(actor, error_type, tenant, _moment_before(older_than) if older_than else None)
-    return [Task.from_row(row) for row in _listed(wanted, before, limit)]
+    """Newest first. `older_than`: seconds since they died. `before`: the last id of the previous page."""
+    wanted = _make_filter(actor, error_type, tenant, _get_moment_before(older_than) if older_than else None)
+    return [Task.from_row(row) for row in _fetch("dead_letters", {"wanted": wanted, "before": before, "limit": limit})]
 
 
 def redrive(
@@ -70,17 +67,17 @@ def redrive(
     all: bool = False,  # noqa: A002  (the word that the API uses)
     dry_run: bool = False,
 ) -> Bulk:
-    """Revives all dead letters that fit, except those whose dedup key another unfinished task holds. Without actor,
-    error_type or older_than only if `all` is said; a tenant says whose they are, not which."""
+    """Revives all dead letters that match, except those whose dedup key another unfinished task holds. Without actor,
+    error_type or older_than, `all` must be given; a tenant alone is no filter."""
     _require_filter("redrive", all, actor, error_type, older_than)
-    wanted = _wanted(actor, error_type, tenant, _moment_before(older_than or 0))
+    wanted = _make_filter(actor, error_type, tenant, _get_moment_before(older_than or 0))
     if dry_run:
-        return _foreseen(wanted, _redrive_skips(wanted))
+        return _preview(wanted, skipped=_count_redrive_skips(wanted))
 
     def revive(ids: list[str]) -> list[Row]:
         return fetch("revive", {"ids": ids, "why": "redriven", "edited": None, "wanted": wanted})
 
-    return _in_batches(wanted, [{"reason": "redriven"}], revive)
+    return _run_in_batches(wanted, [{"reason": "redriven"}], revive)
 
 
 def dismiss_many(
@@ -92,12 +89,12 @@ def dismiss_many(
     all: bool = False,  # noqa: A002
     dry_run: bool = False,
 ) -> Bulk:
-    """Cancels all dead letters that fit; the filter is that of redrive."""
+    """Cancels all dead letters that match; the filter is that of redrive."""
     _require_filter("dismiss", all, actor, error_type, older_than)
-    wanted = _wanted(actor, error_type, tenant, _moment_before(older_than or 0))
+    wanted = _make_filter(actor, error_type, tenant, _get_moment_before(older_than or 0))
     if dry_run:
-        return _foreseen(wanted, skipped=0)
-    return _in_batches(wanted, _DISMISSED, lambda ids: fetch("dismiss_batch", {"ids": ids, "wanted": wanted}))
+        return _preview(wanted, skipped=0)
+    return _run_in_batches(wanted, _DISMISSED, lambda ids: fetch("dismiss_batch", {"ids": ids, "wanted": wanted}))
 
 
 def revive_dead(task_id: str, verb: str) -> Task:
@@ -105,59 +102,54 @@ def revive_dead(task_id: str, verb: str) -> Task:
     return _revive(task_id, verb, "resumed", None)
 
 
-def _edited(task: Task, payload: Any) -> dict[str, Any]:
+def _edit(task: Task, payload: Any) -> dict[str, Any]:
     """Another payload may have to pass other gates."""
-    row = NewTask(task.actor, payload, tenant=task.tenant, target=task.target).row()
+    row = NewTask(task.actor, payload, tenant=task.tenant, target=task.target).to_row()
     return {name: row[name] for name in ("payload", "gates", "gate_limits")}
 
 
-def _revive(task_id: str, verb: str, why: str, edited: dict[str, Any] | None) -> Task:
+def _revive(task_id: str, verb: str, reason: str, edited: dict[str, Any] | None) -> Task:
     body = None if edited is None else jsonsafe.dump(edited)
 
     def revive(ids: list[str]) -> list[Row]:
-        return fetch("revive", {"ids": ids, "why": why, "edited": body, "wanted": None})
+        return fetch("revive", {"ids": ids, "why": reason, "edited": body, "wanted": None})
 
-    rows = perform([task_id], [{"to": "queued", "reason": why}], revive)
+    rows = run_verb([task_id], [{"to": "queued", "reason": reason}], revive)
     if not rows:
-        raise refuse(task_id, verb)
+        raise make_refusal(task_id, verb)
     [row] = rows
     if row["holder"] is not None:
         raise DedupKeyTaken(task_id, row["dedup_key"], row["holder"])
-    _announce(rows)
+    announce(rows, left_gates=True)
     return get_task(task_id)
 
 
-@retrying
-def _listed(wanted: str, before: str | None, limit: int) -> list[Row]:
-    return fetch("dead_letters", {"wanted": wanted, "before": before, "limit": limit})
+_fetch = retrying(fetch)
+_fetch_one = retrying(fetch_one)
 
 
-@retrying
-def _groups(wanted: str) -> list[Row]:
-    return fetch("dead_letter_groups", {"wanted": wanted})
+def _list_groups(wanted: str) -> list[Row]:
+    return _fetch("dead_letter_groups", {"wanted": wanted})
 
 
-@retrying
-def _next_ids(wanted: str, after: str) -> list[str]:
-    rows = fetch("dead_letter_ids", {"wanted": wanted, "after": after, "limit": BATCH})
-    return [row["id"] for row in rows]
+def _list_next_ids(wanted: str, after: str) -> list[str]:
+    return [row["id"] for row in _fetch("dead_letter_ids", {"wanted": wanted, "after": after, "limit": BATCH})]
 
 
-@retrying
-def _redrive_skips(wanted: str) -> int:
-    row = fetch_one("redrive_skips", {"wanted": wanted})
+def _count_redrive_skips(wanted: str) -> int:
+    row = _fetch_one("redrive_skips", {"wanted": wanted})
     return row["tasks"] if row else 0
 
 
-@retrying
-def _moment_before(seconds: float) -> datetime:
-    row = fetch_one("moment_before", {"seconds": seconds})
+def _get_moment_before(seconds: float) -> datetime:
+    """By the database's clock."""
+    row = _fetch_one("moment_before", {"seconds": seconds})
     assert row is not None  # noqa: S101
     moment: datetime = row["moment"]
     return moment
 
 
-def _wanted(actor: str | None, error_type: str | None, tenant: str | None, died_by: datetime | None) -> str:
+def _make_filter(actor: str | None, error_type: str | None, tenant: str | None, died_by: datetime | None) -> str:
     moment = died_by.isoformat() if died_by else None
     return jsonsafe.dump({"actor": actor, "error_type": error_type, "tenant": tenant, "died_by": moment})
 
@@ -167,30 +159,20 @@ def _require_filter(verb: str, everything: bool, *filters: object) -> None:
         raise EmptyFilter(verb)
 
 
-def _foreseen(wanted: str, skipped: int) -> Bulk:
-    groups = _groups(wanted)
+def _preview(wanted: str, *, skipped: int) -> Bulk:
+    groups = _list_groups(wanted)
     return Bulk(sum(group["tasks"] for group in groups) - skipped, groups, dry_run=True, skipped=skipped)
 
 
-def _in_batches(wanted: str, signs: list[Sign], act: Callable[[list[str]], list[Row]]) -> Bulk:
-    """Each batch is one statement and its own transaction. `died_by` is the moment of the first look: what dies again
-    meanwhile is not taken twice."""
-    groups = _groups(wanted)
+def _run_in_batches(wanted: str, evidence: list[Evidence], act: Callable[[list[str]], list[Row]]) -> Bulk:
+    """Runs one statement and one transaction for each batch. The filter's `died_by` is the moment of the call: tasks
+    that die again meanwhile are not taken twice."""
+    groups = _list_groups(wanted)
     done = skipped = 0
     after = ""
-    while ids := _next_ids(wanted, after):
-        rows = perform(ids, signs, act)
+    while ids := _list_next_ids(wanted, after):
+        rows = run_verb(ids, evidence, act)
         moved = [row for row in rows if row.get("holder") is None]
         done, skipped, after = done + len(moved), skipped + len(rows) - len(moved), ids[-1]
-        _announce(moved)
+        announce(moved, left_gates=True)
     return Bulk(done, groups, dry_run=False, skipped=skipped)
-
-
-def _announce(rows: Iterable[Row]) -> None:
-    rows = list(rows)
-    log_transitions(rows)
-    notify_tasks(row["id"] for row in rows)
-    queues = {row["queue"] for row in rows if row["status"] == "queued"}
-    if queues:
-        notify_work(queues)
-    wake(gate for row in rows for gate in row["gates"])

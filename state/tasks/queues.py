@@ -1,20 +1,20 @@
-"""Queues as a whole: how much stands where, and pausing them."""
+"""Queues as a whole: how many tasks they have, and pausing them."""
 
 from typing import Any
 
-from state.database.connection import Row
-from state.database.pool import fetch, fetch_one, retrying
+from state.database import Row, fetch, fetch_one, retrying
 from state.errors import InvalidPayload
 from state.gates.operations import put_gate
 from state.settings import get_settings
 from state.tasks import catalog
-from state.workers.leases import retry_depth
+from state.workers.leases import get_retry_depth
 
 RESERVED = ("dlq", "status", "stream")  # routes below /queues
 
 
-def retry_share(depth: int) -> float:
-    """The share of starts that goes to the retry lane: less, the longer it is, so that a storm cannot take over."""
+def get_retry_share(depth: int) -> float:
+    """Returns the share of starts that goes to the retry lane: the longer the lane, the smaller its share, so that many
+    retries do not hold up new tasks."""
     settings = get_settings()
     if depth > settings.retry_critical:
         return settings.retry_share_critical
@@ -22,12 +22,12 @@ def retry_share(depth: int) -> float:
 
 
 @retrying
-def queue_status() -> dict[str, Any]:
-    queues = sorted({spec.queue for spec in catalog.actors()})
+def get_queue_status() -> dict[str, Any]:
+    queues = catalog.list_queues()
     states = {row["status"]: row["tasks"] for row in fetch("status_counts", {})}
     by_queue = fetch("queue_counts", {"queues": queues})
     lanes = fetch_one("lane_counts", {}) or {}
-    depth = retry_depth(queues, get_settings().retry_critical + 1)
+    depth = get_retry_depth(queues, get_settings().retry_critical + 1)
     return {
         "queues": {
             "primary": lanes["primary_depth"],
@@ -37,21 +37,21 @@ def queue_status() -> dict[str, Any]:
             "dlq": states.get("dead", 0),
         },
         "states": states,
-        "retry_ratio": retry_share(depth),
+        "retry_ratio": get_retry_share(depth),
         "by_queue": by_queue,
     }
 
 
 def pause_queue(name: str) -> Row:
-    return put_gate(f"queue:{_known(name)}", paused=True)
+    return put_gate(f"queue:{_require_known(name)}", paused=True)
 
 
 def resume_queue(name: str) -> Row:
-    return put_gate(f"queue:{_known(name)}", paused=False)
+    return put_gate(f"queue:{_require_known(name)}", paused=False)
 
 
-def _known(name: str) -> str:
-    queues = catalog.queues()
+def _require_known(name: str) -> str:
+    queues = catalog.list_queues()
     if name not in queues:
         raise InvalidPayload(f"queue: there is no queue {name!r}; known: {', '.join(queues)}", "queue")
     return name

@@ -1,19 +1,16 @@
-"""A task as everybody sees it, and the reads."""
+"""Tasks as clients see them, and how they are read."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-import psycopg
 from pydantic import BaseModel
 
-from state.database.connection import Row
-from state.database.pool import fetch, fetch_one, retrying
+from state.database import AnyConnection, Row, fetch, fetch_one, retrying
 from state.errors import IllegalTransition, TaskNotFound
 from state.transitions import FINISHED, Lane, Status
 
 DEFAULT_LIMIT = 100
-
 
 _NEVER_RAN: dict[str, Any] = {
     "lane": "primary",
@@ -33,7 +30,7 @@ _NEVER_RAN: dict[str, Any] = {
     "waiting": None,
     "deduplicated": False,
 }
-_set = object.__setattr__  # pydantic's own looks for a field first
+_set = object.__setattr__  # pydantic's own is slower: it looks for a field first
 
 
 class Task(BaseModel):
@@ -73,25 +70,25 @@ class Task(BaseModel):
 
     @classmethod
     def from_row(cls, row: Row) -> "Task":
-        known = {**_NEVER_RAN, "error_history": [], **row}  # some reads leave out what they know to be empty
+        known = {**_NEVER_RAN, "error_history": [], **row}  # some statements leave out columns that must be empty
         known["task_id"] = row["id"]
         known["retry_count"] = max(row["attempt"] - 1, 0)
         known["usage"] = {"tokens": row["tokens"], "cost": float(row["cost"])}
         if row["progress"] is None:
             has_begun = row["status"] == "running" or row["status"] in FINISHED
             attempts_used = max(row["attempt"] - has_begun, 0)
-            known["progress"] = {**_starting_progress(attempts_used), "updated_at": row["updated_at"].isoformat()}
-        return cls._of({name: known[name] for name in cls.model_fields})
+            known["progress"] = {**_make_first_progress(attempts_used), "updated_at": row["updated_at"].isoformat()}
+        return cls._construct({name: known[name] for name in cls.model_fields})
 
     @classmethod
-    def born(cls, asked: Row, created_at: str) -> "Task":
-        """What submit has inserted, without reading it back."""
+    def from_submission(cls, asked: Row, created_at: str) -> "Task":
+        """Returns the task that submit has inserted, without reading it back."""
         due = at = datetime.fromisoformat(created_at)
         if asked["available_at"] is not None:
             due = datetime.fromisoformat(asked["available_at"])
         elif asked["delay_seconds"] is not None:
             due += timedelta(seconds=asked["delay_seconds"])
-        return cls._of({
+        return cls._construct({
             **_NEVER_RAN,
             "task_id": asked["id"],
             "actor": asked["actor"],
@@ -100,7 +97,7 @@ class Task(BaseModel):
             "priority": asked["priority"],
             "payload": asked["payload"],
             "error_history": [],
-            "progress": {**_starting_progress(0), "updated_at": created_at},
+            "progress": {**_make_first_progress(0), "updated_at": created_at},
             "max_attempts": asked["max_attempts"],
             "available_at": due,
             "created_at": at,
@@ -113,9 +110,9 @@ class Task(BaseModel):
         })  # fmt: skip
 
     @classmethod
-    def _of(cls, fields: dict[str, Any]) -> "Task":
-        """Without validation, as the database has checked its rows already. As a pickle does it: model_construct thinks
-        about each field anew, several times as long as all the rest."""
+    def _construct(cls, fields: dict[str, Any]) -> "Task":
+        """Makes a task without validation, as the database has checked its rows already. Sets the attributes as pickle
+        does: model_construct takes several times as long."""
         task = cls.__new__(cls)
         _set(task, "__dict__", fields)
         _set(task, "__pydantic_fields_set__", set())
@@ -128,14 +125,14 @@ class Task(BaseModel):
         return self.status in FINISHED
 
 
-def _starting_progress(attempts_used: int) -> dict[str, Any]:
-    """What a task shows before its code has said anything in this attempt."""
+def _make_first_progress(attempts_used: int) -> dict[str, Any]:
+    """Returns the progress of a task whose code has not yet reported any in this attempt."""
     message = f"Retrying (attempt {attempts_used + 1})" if attempts_used else "Queued"
     return {"percent": 0, "message": message, "elapsed_ms": 0}
 
 
 @retrying
-def get_task(task_id: str, *, conn: psycopg.Connection[Any] | None = None) -> Task:
+def get_task(task_id: str, *, conn: AnyConnection | None = None) -> Task:
     row = fetch_one("task", {"id": task_id}, conn)
     if row is None:
         raise TaskNotFound(task_id)
@@ -144,7 +141,7 @@ def get_task(task_id: str, *, conn: psycopg.Connection[Any] | None = None) -> Ta
 
 @retrying
 def get_tasks_of_many(ids: Collection[str]) -> dict[str, Task]:
-    """Many tasks in one query; one that does not exist is missing in the answer."""
+    """Reads many tasks in one query. Tasks that do not exist are not in the result."""
     return {row["id"]: Task.from_row(row) for row in fetch("tasks_of_many", {"ids": list(ids)})}
 
 
@@ -153,11 +150,11 @@ _FILTERS = ("status", "actor", "queue", "lane", "tenant", "target", "error_type"
 
 @retrying
 def list_tasks(*, before: str | None = None, limit: int = DEFAULT_LIMIT, **filters: str | None) -> list[Task]:
-    """Newest first; `before` is the last id of the page before."""
+    """Newest first. `before`: the last id of the previous page."""
     wanted = {name: filters.pop(name, None) for name in _FILTERS}
     if filters:
         raise TypeError(f"unknown filters: {', '.join(filters)}")
-    return [Task.from_row(row) for row in fetch("tasks", {"before": before, "limit": limit, **wanted}, prepare=False)]
+    return [Task.from_row(row) for row in fetch("tasks", {"before": before, "limit": limit, **wanted})]
 
 
 @retrying
@@ -166,6 +163,7 @@ def get_attempts(task_id: str) -> list[Row]:
     return fetch("attempts", {"id": task_id})
 
 
-def refuse(task_id: str, verb: str) -> IllegalTransition:
-    """What to raise when a verb's UPDATE changed nothing: there is no such task, or it is in the wrong status."""
+def make_refusal(task_id: str, verb: str) -> IllegalTransition:
+    """Returns the error to raise if a verb's UPDATE has changed nothing: the task is in the wrong status. Raises
+    TaskNotFound if there is no such task."""
     return IllegalTransition(task_id, verb, get_task(task_id).status)

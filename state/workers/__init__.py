@@ -1,1 +1,1 @@
-"""The verbs of worker processes."""
+"""Worker processes: their identity and register, and the verbs with which they work."""

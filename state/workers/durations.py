@@ -1,14 +1,10 @@
-"""How long the tasks of each actor take, as all workers see it together."""
+"""How long the tasks of each actor take, as all workers measure it together."""
 
-from state.database.pool import connection, retrying
-from state.database.statements import statement
+from state.database import fetch, retrying
 
 
 @retrying
-def note_pace(averages: dict[str, float]) -> None:
-    """What one worker has measured since it last said so."""
+def record_durations(averages: dict[str, float]) -> None:
+    """Adds the average seconds that a worker has measured for each actor since its last call."""
     if averages:
-        with connection() as used:
-            used.execute(
-                statement("pace_note"), {"actors": list(averages), "seconds": [averages[each] for each in averages]}
-            )
+        fetch("record_durations", {"actors": list(averages), "seconds": list(averages.values())})

@@ -1,19 +1,18 @@
-"""How the whole system is doing, in one statement."""
+"""The health of the whole system, read in one statement."""
 
 from dataclasses import dataclass
 
-from state.database.pool import get_database
-from state.database.statements import statement
+from state.database import fetch_one
 from state.errors import NotReady
 from state.settings import get_settings
 
-_PATIENCE = 3.0  # seconds: whoever asks after health wants to know now
+_TIMEOUT = 3.0  # seconds to wait for a connection: a health check must answer soon
 
 
 @dataclass(frozen=True, slots=True)
-class Vitals:
+class SystemHealth:
     workers: int
-    silent_seconds: float | None  # since the worker seen last was seen
+    silent_seconds: float | None  # since a worker was last seen
     running: int
     oldest_queued_seconds: float | None
     last_started_seconds: float | None
@@ -21,10 +20,9 @@ class Vitals:
     unknown_actors: list[str]  # that tasks wait for
 
 
-def get_vitals() -> Vitals:
-    """Not retried: that the database does not answer is the answer."""
-    with get_database().pool().connection(timeout=_PATIENCE) as connection:
-        row = connection.execute(statement("vitals"), {"lease_seconds": get_settings().lease_seconds}).fetchone()
+def read_system_health() -> SystemHealth:
+    """Not retried: that the database does not answer is a result."""
+    row = fetch_one("system_health", {"lease_seconds": get_settings().lease_seconds}, timeout=_TIMEOUT)
     if row is None:
         raise NotReady("The database does not answer.")
-    return Vitals(**row)
+    return SystemHealth(**row)

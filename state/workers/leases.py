@@ -1,5 +1,5 @@
-"""The worker's verbs: claim, report, save, settle. Every write carries id, epoch and worker: it changes a row only
-while the writer still owns the task."""
+"""The verbs of a worker: claim, report, save, settle. Every write names task, epoch and worker, and changes a row only
+while that worker still holds the lease."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,23 +7,21 @@ from decimal import Decimal
 from operator import attrgetter
 from typing import Any, Literal
 
-import psycopg
-from psycopg.types.json import Jsonb
-
 from state import jsonsafe
-from state.database.connection import Connection, Parameters, Row
-from state.database.pool import fetch_often, fetch_one, get_database, retrying
-from state.database.statements import statement
+from state.database import AnyConnection, Connection, Parameters, Row, fetch, fetch_each, fetch_one, retrying
 from state.errors import LeaseLost
-from state.gates.waking import read_woken, wake_calls
+from state.gates import Gate
+from state.gates.waking import make_wake_calls, read_woken
 from state.masking import mask_data
 from state.settings import get_settings
 
 Outcome = Literal["completed", "failed", "released"]
 Key = tuple[str, int]  # task id and epoch
 
+MOST_REGATES = 3  # times in an hour that a task is put back because its actor names other gates
 
-@dataclass(slots=True)  # what is made for every task is not frozen: that takes three times as long
+
+@dataclass(slots=True)  # not frozen, as there is one for every task: that would take three times as long
 class Claimed:
     """A task that this worker may run now."""
 
@@ -33,19 +31,21 @@ class Claimed:
     queue: str
     lane: str
     attempt: int
-    attempts_before: int  # used up when it was revived
+    attempts_before: int  # used before it was revived
     max_attempts: int
     payload: dict[str, Any]
     checkpoint: dict[str, Any]
     tokens: int
     cost: Decimal
     tenant: str | None
+    gates: list[str]  # that it has passed
 
 
 @dataclass(slots=True)
 class ClaimRequest:
-    """Threads take the tasks of one set of queues, coroutines those of another: queues of async actors only. Up to
-    `ahead` more tasks of the short actors come from the threads' queues. `known_actors` None: all."""
+    """How many tasks a worker can take. Threads take tasks of one set of queues, coroutines those of another one, which
+    has async actors only. Up to `ahead` more tasks of the short actors come from the threads' queues. `known_actors`
+    None: all."""
 
     worker: str
     claim_number: int
@@ -62,15 +62,16 @@ class ClaimRequest:
 @dataclass(slots=True)
 class ClaimAnswer:
     tasks: list[Claimed]
-    to_wake: list[str]  # gates whose turn was taken by a task that stopped elsewhere
-    contended: bool  # others were at a gate, or it took too many turns: worth another try in a moment
-    woken: list[Row]  # id and queue of what the gates that were to be woken let go
-    busy: list[str]  # those of them that somebody held at this moment: to be woken again soon
+    to_wake: list[str]  # gates that have to wake another task: the one that they woke waits at a different gate now
+    contended: bool  # a gate was locked, or the claim took too many rounds: worth another try in a moment
+    woken: list[Row]  # id and queue of the tasks that were woken before the claim
+    busy: list[str]  # gates that were locked: to be woken again soon
 
 
 @dataclass(slots=True)
 class Report:
-    """What an execution has to say since its last report. Numbered from 1: sent again, it is written once."""
+    """Progress, usage and events of an execution since its last report. Numbered from 1: a report that is sent twice is
+    written once."""
 
     id: str
     epoch: int
@@ -83,8 +84,8 @@ class Report:
 
 @dataclass(slots=True)
 class Settlement:
-    """How an execution ended. `retry_seconds` None: a failure that is not worth another attempt. `retry_after`: how
-    long the service asked everybody to stay away."""
+    """How an execution ended. `retry_seconds` None: a failure that is not worth another attempt. `retry_after`: the
+    seconds for which the service asked not to be called."""
 
     id: str
     epoch: int
@@ -99,7 +100,7 @@ def as_json(record: Report | Settlement) -> dict[str, Any]:
     return {name: getattr(record, name) for name in record.__slots__}  # asdict would copy whole results
 
 
-_by_id = attrgetter("id")  # all lock tasks in this order
+_by_id = attrgetter("id")  # every transaction locks tasks in this order
 
 
 def claim(connection: Connection, request: ClaimRequest, wake: Sequence[str] = ()) -> ClaimAnswer:
@@ -121,97 +122,115 @@ def claim(connection: Connection, request: ClaimRequest, wake: Sequence[str] = (
     busy: list[str] = []
     if wake:
         keys = sorted(set(wake))
-        *answers, rows = connection.pipeline([*wake_calls(keys), ("claim", parameters)])
+        *answers, rows = fetch_each([*make_wake_calls(keys), ("claim", parameters)], connection)
         woken, busy = read_woken(keys, answers)
     else:
-        rows = connection.fetch("claim", parameters)
+        rows = fetch("claim", parameters, connection)
     if not rows:
         return ClaimAnswer([], [], contended=False, woken=woken, busy=busy)
     tasks = [Claimed(**{name: row[name] for name in Claimed.__slots__}) for row in rows if row["id"] is not None]
     return ClaimAnswer(tasks, rows[0]["to_wake"], rows[0]["contended"], woken, busy)
 
 
-def report(connection: Connection, worker: str, reports: Iterable[Report]) -> set[Key]:
-    """Returns the (id, epoch) that were still ours. Waits for tasks that somebody else has locked."""
+def report(connection: AnyConnection, worker: str, reports: Iterable[Report]) -> set[Key]:
+    """Writes reports. Returns the (id, epoch) of those whose lease the worker still holds. Waits for locked tasks."""
     return _report(connection, worker, reports, wait=True)[0]
 
 
-def try_report(connection: Connection, worker: str, reports: Iterable[Report]) -> tuple[set[Key], set[Key]]:
-    """Returns those that were still ours, and those that somebody else has locked: nothing was written for these."""
+def try_report(connection: AnyConnection | None, worker: str, reports: Iterable[Report]) -> tuple[set[Key], set[Key]]:
+    """As `report`, without waiting. Returns also those that are locked: nothing was written for them."""
     return _report(connection, worker, reports, wait=False)
 
 
-def _report(connection: Connection, worker: str, reports: Iterable[Report], *, wait: bool) -> tuple[set[Key], set[Key]]:
+def _report(
+    connection: AnyConnection | None, worker: str, reports: Iterable[Report], *, wait: bool
+) -> tuple[set[Key], set[Key]]:
     body = jsonsafe.dump([mask_data(as_json(each)) for each in sorted(reports, key=_by_id)])
-    rows = connection.fetch("report", {"worker": worker, "reports": body, "wait": wait})
-    owned = {(row["id"], row["epoch"]) for row in rows if not row["busy"]}
-    return owned, {(row["id"], row["epoch"]) for row in rows} - owned
+    rows = fetch("report", {"worker": worker, "reports": body, "wait": wait}, connection)
+    written = {(row["id"], row["epoch"]) for row in rows if not row["busy"]}
+    return written, {(row["id"], row["epoch"]) for row in rows} - written
 
 
-def settle(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> list[Row]:
-    """Returns a row for each that was still ours, with the status that it moved to. Waits for tasks that somebody else
-    has locked."""
+def settle(connection: AnyConnection, worker: str, settlements: Iterable[Settlement]) -> list[Row]:
+    """Ends executions. Returns a row for each whose lease the worker still held, with the new status of its task. Waits
+    for locked tasks."""
     return _settle(connection, worker, settlements, wait=True)[0]
 
 
-def try_settle(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> tuple[list[Row], set[Key]]:
-    """Returns the rows, and those that somebody else has locked: to be tried again."""
+def try_settle(
+    connection: AnyConnection | None, worker: str, settlements: Iterable[Settlement]
+) -> tuple[list[Row], set[Key]]:
+    """As `settle`, without waiting. Returns also the (id, epoch) of those that are locked, to be tried again."""
     return _settle(connection, worker, settlements, wait=False)
 
 
 def _settle(
-    connection: Connection, worker: str, settlements: Iterable[Settlement], *, wait: bool
+    connection: AnyConnection | None, worker: str, settlements: Iterable[Settlement], *, wait: bool
 ) -> tuple[list[Row], set[Key]]:
     body = jsonsafe.dump([as_json(each) for each in sorted(settlements, key=_by_id)])
-    rows = connection.fetch("settle", {"worker": worker, "outcomes": body, "wait": wait})
+    rows = fetch("settle", {"worker": worker, "outcomes": body, "wait": wait}, connection)
     settled = [row for row in rows if not row["busy"]]
     if len(settled) == len(rows):
         return settled, set()
     return settled, {(row["id"], row["epoch"]) for row in rows if row["busy"]}
 
 
-def close_gates(connection: Connection, closures: Mapping[str, float]) -> set[str]:
-    """The services that these tasks use asked for a pause of so many seconds. They ask everybody: the others wait at
-    their gates, and burn no attempt. Answers the tasks whose gate somebody held at this moment: to be tried again."""
-    parameters = {"tasks": list(closures), "seconds": list(closures.values())}
-    rows = connection.execute(statement("gates_close"), parameters).fetchall()
+def close_gates(connection: AnyConnection, closures: Mapping[str, float]) -> set[str]:
+    """Closes the gates of the services that these tasks use, for the seconds that each service asked for: the other
+    tasks wait at their gates and use no attempt. Returns the tasks whose gate was locked, to be tried again."""
+    rows = fetch("gates_close", {"tasks": list(closures), "seconds": list(closures.values())}, connection)
     return {row["id"] for row in rows}
 
 
-def settled_before(connection: Connection, worker: str, settlements: Iterable[Settlement]) -> set[tuple[str, int]]:
-    """A connection lost after the commit looks like a lost lease: which of these had been written all the same?"""
+def find_settled(connection: AnyConnection | None, worker: str, settlements: Iterable[Settlement]) -> set[Key]:
+    """Returns which of these executions have been settled. A connection that is lost after the commit looks like a lost
+    lease to the next try."""
     body = jsonsafe.dump([{"id": each.id, "epoch": each.epoch} for each in settlements])
-    rows = connection.execute(statement("settled"), {"executions": body, "worker": worker})
+    rows = fetch("settled", {"executions": body, "worker": worker}, connection)
     return {(row["id"], row["epoch"]) for row in rows}
 
 
 @retrying
+def was_settled(worker: str, settlement: Settlement) -> bool:
+    """As `find_settled`, for a single execution and on a connection of the pool."""
+    return bool(find_settled(None, worker, [settlement]))
+
+
+@retrying
 def save(
-    worker: str, task_id: str, epoch: int, values: dict[str, Any], *, conn: psycopg.Connection[Any] | None = None
-) -> Row:
-    """Adds to the checkpoint; durable when it returns. Saving the same again is the same as saving once."""
-    owner = {"worker": worker, "id": task_id, "epoch": epoch}
-    row = fetch_one("save", {**owner, "values": Jsonb(values, dumps=jsonsafe.dump)}, conn)
+    worker: str, task_id: str, epoch: int, values: dict[str, Any], *, conn: AnyConnection | None = None
+) -> dict[str, Any]:
+    """Adds values to the checkpoint, and returns all of it. Durable when it returns. Saving the same values twice has
+    the same effect as saving them once."""
+    owner: Parameters = {"worker": worker, "id": task_id, "epoch": epoch}
+    row = fetch_one("save", {**owner, "values": jsonsafe.dump(values)}, conn)
     if row is None:
         raise LeaseLost(task_id, epoch)
-    checkpoint: Row = row["checkpoint"]
+    checkpoint: dict[str, Any] = row["checkpoint"]
     return checkpoint
 
 
 @retrying
 def require_owned(worker: str, task_id: str, epoch: int) -> None:
-    """For code that is about to do something on the strength of its lease."""
+    """Raises LeaseLost unless the worker holds the lease."""
     if fetch_one("owned", {"worker": worker, "id": task_id, "epoch": epoch}) is None:
         raise LeaseLost(task_id, epoch)
 
 
 @retrying
-def was_settled(worker: str, settlement: Settlement) -> bool:
-    """The same as settled_before, for a single one and on a connection of the pool."""
-    with get_database().pool().connection() as pooled:
-        return bool(settled_before(pooled, worker, [settlement]))
+def regate(worker: str, task_id: str, epoch: int, gates: Sequence[Gate]) -> Row:
+    """Puts a task whose code has not started back into the queue, with the gates that its actor names now and without
+    burning the attempt. Returns a row in which `moved` says whether that was done (see state/sql/regate.sql); raises
+    LeaseLost if the worker does not hold the lease, also because an earlier try has put the task back."""
+    keys, limits = [gate.key for gate in gates], [gate.limit for gate in gates]
+    owner: Parameters = {"worker": worker, "id": task_id, "epoch": epoch}
+    row = fetch_one("regate", {**owner, "gates": keys, "limits": limits, "most": MOST_REGATES})
+    if row is None:
+        raise LeaseLost(task_id, epoch)
+    return row
 
 
-def retry_depth(queues: Sequence[str], limit: int) -> int:
-    rows = fetch_often("retry_depth", {"queues": list(queues), "limit": limit})
-    return int(rows[0]["depth"])
+def get_retry_depth(queues: Sequence[str], limit: int) -> int:
+    """Returns the number of queued tasks in the retry lane, counted up to the limit."""
+    [row] = fetch("retry_depth", {"queues": list(queues), "limit": limit})
+    return int(row["depth"])

@@ -1,4 +1,4 @@
-"""What the kernel says of a process on this machine."""
+"""Processes of this machine, as the kernel reports them."""
 
 import os
 from pathlib import Path
@@ -8,15 +8,15 @@ from typing import NamedTuple
 class ProcessStat(NamedTuple):
     state: str
     threads: int
-    start_ticks: int  # since the boot, by a clock that nobody can step
+    start_ticks: int  # since the boot, by a clock that cannot be stepped
 
 
 def read_stat(pid: int) -> ProcessStat:
-    """Raises OSError where /proc cannot be read, or is the one of another pid namespace."""
+    """Raises OSError if /proc cannot be read, or belongs to another pid namespace."""
     if str(Path("/proc/self").readlink()) != str(os.getpid()):
         raise FileNotFoundError(f"/proc does not know this process as {os.getpid()}")
     text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    fields = text.rpartition(")")[2].split()  # the command's name, before it, may contain anything
+    fields = text.rpartition(")")[2].split()  # the command's name before it may contain any character
     return ProcessStat(state=fields[0], threads=int(fields[17]), start_ticks=int(fields[19]))
 
 
@@ -28,16 +28,16 @@ def find_start_ticks(pid: int) -> int | None:
 
 
 def is_gone(pid: int, start_ticks: int | None) -> bool:
-    """Whether the process that had this pid, and this start time where it is known, has certainly ended."""
+    """Returns whether the process with this pid, and this start time if it is known, has certainly ended."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
     except PermissionError:
-        pass  # somebody else's process: it may have got the pid since
+        pass  # a process of another user, which may have got the pid since
     try:
         stat = read_stat(pid)
     except OSError:
-        return False  # hidden: only the kernel's "no such process" would be proof
-    ended = stat.state in "Xx" or (stat.state == "Z" and stat.threads <= 1)  # other threads may outlive the first
+        return False  # hidden: only "no such process" from the kernel would be proof
+    ended = stat.state in "Xx" or (stat.state == "Z" and stat.threads <= 1)  # other threads may live longer
     return ended or (start_ticks is not None and stat.start_ticks != start_ticks)

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,12 @@ from tests.providers.conftest import (  # noqa: F401
     leonardo_server,
     midjourney_server,
 )
+from tests.providers.servers import LeonardoServer, MidjourneyServer
+from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
+Checkpoint = Callable[[str], dict[str, Any]]  # of a task
 
 
 @pytest.fixture
@@ -30,17 +34,22 @@ def start(worker: Start) -> Start:
 
 
 @pytest.fixture
-def trusted(leonardo_server, midjourney_server, monkeypatch) -> None:  # noqa: F811
+def trusted(
+    leonardo_server: LeonardoServer,  # noqa: F811
+    midjourney_server: MidjourneyServer,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Trusts the servers, whose outputs come by http from loopback."""
     hosts = ",".join(f"127.0.0.1:{server.port}" for server in (leonardo_server, midjourney_server))
     monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", hosts)
 
 
 @pytest.fixture
-def checkpoint(connection) -> Callable[[str], dict]:
-    def read(task_id: str) -> dict:
-        row = connection.execute("SELECT checkpoint FROM callboard.tasks WHERE id = %s", [task_id]).fetchone()
-        return json.loads(json.dumps(row["checkpoint"]))
+def checkpoint(connection: Observer) -> Checkpoint:
+    def read(task_id: str) -> dict[str, Any]:
+        row = connection.fetch_one("SELECT checkpoint FROM callboard.tasks WHERE id = %s", [task_id])
+        checkpoint: dict[str, Any] = json.loads(json.dumps(row["checkpoint"]))
+        return checkpoint
 
     return read
 

@@ -23,7 +23,7 @@ def problem(code: str, status: int) -> Response:
 
 
 class S3Server(RunningServer):
-    def __init__(self):
+    def __init__(self) -> None:
         self.objects: dict[str, tuple[bytes, str]] = {}
         self.uploads: dict[str, dict[int, bytes]] = {}  # the parts of those that are not completed yet
         self.puts = 0

@@ -4,15 +4,19 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from state.errors import ContentNotFound, ContentStoreFailed
 from state.media.contents import scratch_folder, store_bytes, store_file
-from state.media.stores import CHUNK, FileStore, get_store
+from state.media.stores import CHUNK, ContentStore, FileStore, get_store
 from state.settings import SettingsError, get_settings
+from tests.actors.conftest import Start
 from tests.actors.s3server import ACCESS_KEY, BUCKET, S3Server
 from tests.actors.test_media import submit_media
+from tests.providers.servers import MidjourneyServer
 from tests.support.following import read_contents, wait_until_finished
 
 DATA = os.urandom(CHUNK + 1000)
@@ -20,7 +24,7 @@ DIGEST = hashlib.sha256(DATA).hexdigest()
 
 
 @pytest.fixture
-def settings(tmp_path, monkeypatch):
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """Settings that are read anew, now and after the test."""
     monkeypatch.setenv("CALLBOARD_DATA_DIR", str(tmp_path))
     get_settings.cache_clear()
@@ -28,7 +32,7 @@ def settings(tmp_path, monkeypatch):
     get_settings.cache_clear()
 
 
-def lead_to(endpoint, monkeypatch, bucket=BUCKET):
+def lead_to(endpoint: str, monkeypatch: pytest.MonkeyPatch, bucket: str = BUCKET) -> None:
     for name, value in {
         "CALLBOARD_CONTENTS_URL": f"s3://{bucket}/some/prefix/",
         "CALLBOARD_CONTENTS_ENDPOINT": endpoint,
@@ -41,24 +45,24 @@ def lead_to(endpoint, monkeypatch, bucket=BUCKET):
 
 
 @pytest.fixture
-def s3_server(settings):
+def s3_server(settings: pytest.MonkeyPatch) -> Iterator[S3Server]:
     with S3Server() as server:
         lead_to(server.origin, settings)
         yield server
 
 
 @pytest.fixture(params=["files", "s3_server"])
-def store(request, settings):
+def store(request: pytest.FixtureRequest, settings: pytest.MonkeyPatch) -> ContentStore:
     if request.param != "files":
         request.getfixturevalue(request.param)
     return get_store()
 
 
-def read(store, *part):
+def read(store: ContentStore, *part: int) -> bytes:
     return b"".join(store.stream(DIGEST, *part))
 
 
-def test_what_goes_in_comes_out_whole_or_in_parts(store, tmp_path):
+def test_what_goes_in_comes_out_whole_or_in_parts(store: ContentStore, tmp_path: Path) -> None:
     assert not store.exists(DIGEST)
     with pytest.raises(ContentNotFound):
         store.stream(DIGEST)
@@ -73,17 +77,21 @@ def test_what_goes_in_comes_out_whole_or_in_parts(store, tmp_path):
     assert read(store, len(DATA) - 3) == DATA[-3:]
     assert read(store, 5, 0) == b""
     path = store.path(DIGEST)
-    assert path is None if not isinstance(store, FileStore) else path.read_bytes() == DATA
+    if isinstance(store, FileStore):
+        assert path is not None
+        assert path.read_bytes() == DATA
+    else:
+        assert path is None
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
-def test_only_a_hash_becomes_a_name(name, store):
+def test_only_a_hash_becomes_a_name(name: str, store: ContentStore) -> None:
     with pytest.raises(ContentNotFound):
         store.stream(name)
 
 
-def test_large_files_go_up_in_parts(s3_server, monkeypatch, tmp_path):
+def test_large_files_go_up_in_parts(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("state.media.s3._SINGLE_PUT", 1000)
     data = os.urandom(9 * 1024 * 1024)
     (tmp_path / "large").write_bytes(data)
@@ -94,7 +102,9 @@ def test_large_files_go_up_in_parts(s3_server, monkeypatch, tmp_path):
     assert s3_server.puts == 0
 
 
-def test_a_bucket_keeps_types_and_hides_its_troubles(s3_server, settings, tmp_path):
+def test_a_bucket_keeps_types_and_hides_its_troubles(
+    s3_server: S3Server, settings: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     store_bytes(DATA, "image/png", tmp_path)
     assert s3_server.objects == {f"some/prefix/{DIGEST[:2]}/{DIGEST}": (DATA, "image/png")}
     assert s3_server.puts == 1
@@ -112,14 +122,21 @@ def test_a_bucket_keeps_types_and_hides_its_troubles(s3_server, settings, tmp_pa
         get_store().put(tmp_path / "x", "1" * 64, "image/png")
 
 
-def test_a_bucket_needs_boto3(settings, monkeypatch):
+def test_a_bucket_needs_boto3(settings: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("state.settings.find_spec", lambda name: None)
     lead_to("http://127.0.0.1:1", settings)
     with pytest.raises(SettingsError, match=r"CALLBOARD_CONTENTS_URL: .*callboard\[s3\]"):
         get_settings()
 
 
-def test_a_generation_into_a_bucket(database_url, s3_server, start, trusted, midjourney_server, tmp_path):
+def test_a_generation_into_a_bucket(
+    database_url: str,
+    s3_server: S3Server,
+    start: Start,
+    trusted: None,
+    midjourney_server: MidjourneyServer,
+    tmp_path: Path,
+) -> None:
     start()
     task = wait_until_finished(submit_media(provider="midjourney"))
     assert [data for data, _ in s3_server.objects.values()] == read_contents(task)
@@ -127,8 +144,10 @@ def test_a_generation_into_a_bucket(database_url, s3_server, start, trusted, mid
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_folder_on_another_file_system(settings, tmp_path, monkeypatch):
-    def refuse(self, target):
+def test_a_folder_on_another_file_system(
+    settings: pytest.MonkeyPatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, target: Path) -> Path:
         if self.name == "new":
             raise OSError(18, "Invalid cross-device link")
         return rename(self, target)
@@ -142,8 +161,8 @@ def test_a_folder_on_another_file_system(settings, tmp_path, monkeypatch):
     assert read(get_store()) == DATA
 
 
-def test_many_at_once_publish_the_same(settings):
-    def publish(number):
+def test_many_at_once_publish_the_same(settings: pytest.MonkeyPatch) -> None:
+    def publish(number: int) -> None:
         with scratch_folder(f"tq_{number}", 1) as folder:
             store_bytes(DATA, "image/png", folder)
 
@@ -155,7 +174,7 @@ def test_many_at_once_publish_the_same(settings):
     assert read(get_store()) == DATA
 
 
-def test_what_a_killed_execution_left_goes_with_the_next(settings, tmp_path):
+def test_what_a_killed_execution_left_goes_with_the_next(settings: pytest.MonkeyPatch, tmp_path: Path) -> None:
     names = ["tq_1.1", "tq_1.3", "tq_2.1", "tq_3.1"]
     for name in names:
         (tmp_path / "tmp" / name).mkdir(parents=True)

@@ -7,10 +7,11 @@ from dramatiq.middleware import Interrupt, raise_thread_exception
 from actors.mediajob import pause
 
 
-def test_an_interrupt_ends_a_pause():
-    started, ended_by = threading.Event(), []
+def test_an_interrupt_ends_a_pause() -> None:
+    started = threading.Event()
+    ended_by: list[type[BaseException]] = []
 
-    def run():
+    def run() -> None:
         try:
             started.set()
             pause(60)

@@ -1,18 +1,22 @@
 """The other actors that use models: the writer among the agents, and the embedding."""
 
+from typing import Any
+
 import pytest
 
 from providers.embedding import registry as embeddings
 from state import get_events, submit
 from state.errors import InvalidPayload
-from tests.support.following import wait_for_attempt, wait_until_finished
+from tests.actors.conftest import Start
+from tests.providers.servers import ChatServer
+from tests.support.following import get_error, wait_for_attempt, wait_until_finished
 
 
-def agent(**given):
+def agent(**given: Any) -> str:
     return submit("agent", {"agent_name": "writer", "task_type": "complete", "input": given}).task_id
 
 
-def test_the_writer_writes(start, chat_server):
+def test_the_writer_writes(start: Start, chat_server: ChatServer) -> None:
     start()
     task = wait_until_finished(agent(prompt="Tell me of the sea.", instruction="Be brief.", max_tokens=50))
     assert task.result == {
@@ -27,7 +31,7 @@ def test_the_writer_writes(start, chat_server):
     assert wait_until_finished(agent(prompt="The sea is wide.", provider="local")).result["text"] == "The sea is wide."
 
 
-def test_the_embedding_embeds(start, chat_server):
+def test_the_embedding_embeds(start: Start, chat_server: ChatServer) -> None:
     start()
     texts = ["a cat", "a dog", "the sea"]
     task = wait_until_finished(submit("embedding", {"texts": texts, "dimensions": 8}).task_id)
@@ -37,12 +41,12 @@ def test_the_embedding_embeds(start, chat_server):
     assert task.usage["tokens"] == 8
     chat_server.faults.add("embeddings", 429)
     task = wait_for_attempt(submit("embedding", {"texts": texts}).task_id)
-    assert (task.status, task.error["type"]) == ("scheduled", "RateLimited")
+    assert (task.status, get_error(task)["type"]) == ("scheduled", "RateLimited")
     local = wait_until_finished(submit("embedding", {"texts": texts, "provider": "local"}).task_id)
     assert local.result["vectors"] == embeddings.get("local").embed(texts).vectors
 
 
-def test_without_a_key_they_are_refused_by_name(database_url):
+def test_without_a_key_they_are_refused_by_name(database_url: str) -> None:
     for actor, payload in (
         (
             "agent",

@@ -1,6 +1,8 @@
 """Media from every provider: the stored contents are the bytes that it served."""
 
 import hashlib
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,22 +13,33 @@ from state.media.contents import get_content
 from state.media.generations import get_generation
 from state.media.prompts import get_prompt, put_prompt
 from state.media.stores import get_store
+from tests.actors.conftest import Start
+from tests.providers.servers import LeonardoServer, MidjourneyServer
 from tests.providers.servers.jobs import picture
-from tests.support.following import read_contents, wait_until_finished
+from tests.support.following import get_error, read_contents, wait_until_finished
 
 QUICK = {"steps": 2, "step_seconds": 0, "width": 32, "height": 32}
 
 
-def media(provider="local", prompt="a cat", **more):
+def media(provider: str = "local", prompt: str | None = "a cat", **more: Any) -> dict[str, Any]:
     return {"provider": provider, "prompt": prompt, **({"params": QUICK} if provider == "local" else {}), **more}
 
 
-def submit_media(tenant=None, max_attempts=None, delay_seconds=None, **request):
-    options = {"tenant": tenant, "max_attempts": max_attempts, "delay_seconds": delay_seconds}
-    return submit("media_generation", media(**request), **options).task_id
+def submit_media(
+    tenant: str | None = None, max_attempts: int | None = None, delay_seconds: float | None = None, **request: Any
+) -> str:
+    return submit(
+        "media_generation", media(**request), tenant=tenant, max_attempts=max_attempts, delay_seconds=delay_seconds
+    ).task_id
 
 
-def test_the_bytes_of_every_provider(start, trusted, leonardo_server, midjourney_server, nothing_partial):
+def test_the_bytes_of_every_provider(
+    start: Start,
+    trusted: None,
+    leonardo_server: LeonardoServer,
+    midjourney_server: MidjourneyServer,
+    nothing_partial: Callable[[], None],
+) -> None:
     start(threads=8)
     leonardo = submit_media(provider="leonardo", params={"count": 3}, workflow_run_id="run-7")
     midjourney = submit_media(provider="midjourney")
@@ -49,7 +62,9 @@ def test_the_bytes_of_every_provider(start, trusted, leonardo_server, midjourney
     assert again.result["content_ids"] != get_task(local).result["content_ids"]
 
 
-def test_the_generation_keeps_request_answer_and_contents(start, trusted, midjourney_server):
+def test_the_generation_keeps_request_answer_and_contents(
+    start: Start, trusted: None, midjourney_server: MidjourneyServer
+) -> None:
     start()
     task = wait_until_finished(submit_media(provider="midjourney", tenant="acme"))
     row = get_generation(task.result["metadata_id"])
@@ -72,8 +87,8 @@ def test_the_generation_keeps_request_answer_and_contents(start, trusted, midjou
 
 
 def test_sources_come_from_our_store_from_a_url_or_with_the_payload(
-    start, trusted, leonardo_server, midjourney_server, image
-):
+    start: Start, trusted: None, leonardo_server: LeonardoServer, midjourney_server: MidjourneyServer, image: bytes
+) -> None:
     start()
     first = wait_until_finished(submit_media(provider="leonardo"))
     [drawn] = read_contents(first)
@@ -96,11 +111,11 @@ def test_sources_come_from_our_store_from_a_url_or_with_the_payload(
     foreign = submit_media(action_type="img2img", source_data={"content_id": content_id}, tenant="other")
     for task_id, reason in ((wrong, "not an image"), (foreign, "There is no content")):
         dead = wait_until_finished(task_id)
-        assert (dead.status, dead.error["type"]) == ("dead", "InvalidInput")
-        assert reason in dead.error["message"]
+        assert (dead.status, get_error(dead)["type"]) == ("dead", "InvalidInput")
+        assert reason in get_error(dead)["message"]
 
 
-def test_a_stored_prompt(start, database_url):
+def test_a_stored_prompt(start: Start, database_url: str) -> None:
     put_prompt("cat", "a cat")
     put_prompt("cat", "a cat of acme", tenant="acme")
     assert get_prompt("cat")["text"] == "a cat"
@@ -117,11 +132,11 @@ def test_a_stored_prompt(start, database_url):
     assert pictures[0] == pictures[1] != pictures[2]
     assert get_generation(get_task(acme).result["metadata_id"])["prompt"] == "a cat of acme"
     dead = wait_until_finished(missing)
-    assert (dead.status, dead.error["type"]) == ("dead", "InvalidInput")
-    assert "There is no prompt 'dog'" in dead.error["message"]
+    assert (dead.status, get_error(dead)["type"]) == ("dead", "InvalidInput")
+    assert "There is no prompt 'dog'" in get_error(dead)["message"]
 
 
-def test_impossible_requests_are_refused_at_submit(database_url):
+def test_impossible_requests_are_refused_at_submit(database_url: str) -> None:
     refusals = {
         "set LEONARDO_API_KEY": media("leonardo"),
         "set MIDJOURNEY_BASE_URL": media("midjourney"),
@@ -139,19 +154,25 @@ def test_impossible_requests_are_refused_at_submit(database_url):
     assert list_tasks() == []
 
 
-def test_outputs_from_hosts_that_are_not_trusted_are_not_fetched(start, midjourney_server, nothing_partial):
+def test_outputs_from_hosts_that_are_not_trusted_are_not_fetched(
+    start: Start, midjourney_server: MidjourneyServer, nothing_partial: Callable[[], None]
+) -> None:
     start()
     dead = wait_until_finished(submit_media(provider="midjourney"))
-    assert (dead.status, dead.error["type"], dead.error["category"]) == ("dead", "PermissionDenied", "permanent")
-    assert "https" in dead.error["message"]
+    assert (dead.status, get_error(dead)["type"], get_error(dead)["category"]) == (
+        "dead",
+        "PermissionDenied",
+        "permanent",
+    )
+    assert "https" in get_error(dead)["message"]
     source = wait_until_finished(
         submit_media(action_type="img2img", source_data={"url": f"{midjourney_server.origin}/x.png"})
     )
-    assert (source.status, source.error["type"]) == ("dead", "PermissionDenied")
+    assert (source.status, get_error(source)["type"]) == ("dead", "PermissionDenied")
     nothing_partial()
 
 
-def test_the_gate_is_the_providers_limit(leonardo_server, midjourney_server):
+def test_the_gate_is_the_providers_limit(leonardo_server: LeonardoServer, midjourney_server: MidjourneyServer) -> None:
     gates = [provider_gate(MediaRequest(**media(name))) for name in ("leonardo", "midjourney", "local")]
     limits = [(gate.key, gate.limit) for [gate] in gates]
     assert limits == [("provider:leonardo", 3), ("provider:midjourney", 1), ("provider:local", 8)]

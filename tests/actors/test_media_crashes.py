@@ -2,24 +2,38 @@
 
 import signal
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import psycopg
 import pytest
 
-from state import cancel, get_attempts, get_events, get_task
+from state import Task, cancel, get_attempts, get_events, get_task
 from state.media.generations import get_generation
+from tests.actors.conftest import Checkpoint, Start
 from tests.actors.test_media import submit_media
-from tests.providers.servers.jobs import picture
+from tests.providers.servers import LeonardoServer, MidjourneyServer
+from tests.providers.servers.jobs import Job, picture
 from tests.support.eventually import eventually
-from tests.support.following import read_contents, wait_for_attempt, wait_until_finished
+from tests.support.following import get_error, read_contents, wait_for_attempt, wait_until_finished
+from tests.support.observer import Observer
+from tests.support.postgres import TestPostgres
+
+MediaServer = LeonardoServer | MidjourneyServer
 
 
-def call_before(monkeypatch, owner, name, act, when=lambda *_: True):
+def call_before(
+    monkeypatch: pytest.MonkeyPatch,
+    owner: object,
+    name: str,
+    act: Callable[[], object],
+    when: Callable[..., bool] = lambda *_: True,
+) -> None:
     """Calls `act` before the first fitting call of the owner's method."""
     method = getattr(owner, name)
-    done = []
+    done: list[bool] = []
 
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not done and when(*args):
             done.append(True)
             act()
@@ -28,11 +42,11 @@ def call_before(monkeypatch, owner, name, act, when=lambda *_: True):
     monkeypatch.setattr(owner, name, wrapper)
 
 
-def call_after_accept(server, monkeypatch, act):
+def call_after_accept(server: MediaServer, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Calls `act` after the server has accepted a job and before it answers."""
     started = server.jobs.start
 
-    def wrapper(kind, body):
+    def wrapper(kind: str, body: dict[str, Any]) -> Job:
         job = started(kind, body)
         monkeypatch.setattr(server.jobs, "start", started)
         act()
@@ -41,11 +55,11 @@ def call_after_accept(server, monkeypatch, act):
     monkeypatch.setattr(server.jobs, "start", wrapper)
 
 
-def list_outcomes(task_id):
+def list_outcomes(task_id: str) -> list[tuple[str, str | None]]:
     return [(each["outcome"], (each["error"] or {}).get("type")) for each in get_attempts(task_id)]
 
 
-def check_completed_once(task_id, server):
+def check_completed_once(task_id: str, server: MediaServer) -> Task:
     task = wait_until_finished(task_id)
     [job] = server.jobs.all()
     assert (task.status, server.jobs.submissions) == ("completed", 1)
@@ -54,11 +68,18 @@ def check_completed_once(task_id, server):
 
 
 @pytest.mark.parametrize("moment", ["accepted", "polling", "downloading"])
-def test_a_worker_killed(moment, start, trusted, midjourney_server, monkeypatch, nothing_partial):
+def test_a_worker_killed(
+    moment: str,
+    start: Start,
+    trusted: None,
+    midjourney_server: MidjourneyServer,
+    monkeypatch: pytest.MonkeyPatch,
+    nothing_partial: Callable[[], None],
+) -> None:
     server = midjourney_server
     tree = start()
 
-    def kill():
+    def kill() -> None:
         tree.signal_all(signal.SIGKILL)
 
     if moment == "accepted":
@@ -76,7 +97,13 @@ def test_a_worker_killed(moment, start, trusted, midjourney_server, monkeypatch,
     nothing_partial()
 
 
-def test_a_worker_killed_after_the_checkpoint(start, trusted, leonardo_server, checkpoint, nothing_partial):
+def test_a_worker_killed_after_the_checkpoint(
+    start: Start,
+    trusted: None,
+    leonardo_server: LeonardoServer,
+    checkpoint: Checkpoint,
+    nothing_partial: Callable[[], None],
+) -> None:
     leonardo_server.jobs.seconds = 1.0
     tree = start()
     task_id = submit_media(provider="leonardo")
@@ -88,24 +115,36 @@ def test_a_worker_killed_after_the_checkpoint(start, trusted, leonardo_server, c
     nothing_partial()
 
 
-def test_leonardo_cannot_tell_what_it_has_accepted(start, trusted, leonardo_server, monkeypatch, checkpoint):
+def test_leonardo_cannot_tell_what_it_has_accepted(
+    start: Start,
+    trusted: None,
+    leonardo_server: LeonardoServer,
+    monkeypatch: pytest.MonkeyPatch,
+    checkpoint: Checkpoint,
+) -> None:
     tree = start()
     call_after_accept(leonardo_server, monkeypatch, lambda: tree.signal_all(signal.SIGKILL))
     task_id = submit_media(provider="leonardo")
     tree.wait()
     start()
     dead = wait_until_finished(task_id)
-    assert (dead.status, dead.error["type"], dead.error["category"]) == ("dead", "SubmissionInDoubt", "permanent")
-    assert "cannot tell" in dead.error["message"]
+    assert (dead.status, get_error(dead)["type"], get_error(dead)["category"]) == (
+        "dead",
+        "SubmissionInDoubt",
+        "permanent",
+    )
+    assert "cannot tell" in get_error(dead)["message"]
     assert leonardo_server.jobs.submissions == 1
     assert checkpoint(task_id)["submitting"] is None  # so that a retry, if a person wants one, asks again
 
 
-def test_a_shutdown_waits_for_the_answer_that_is_being_paid_for(start, trusted, leonardo_server, monkeypatch):
+def test_a_shutdown_waits_for_the_answer_that_is_being_paid_for(
+    start: Start, trusted: None, leonardo_server: LeonardoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An interrupt in the middle of a submission would lose its answer."""
     tree = start(grace_seconds=0.1)
 
-    def stop():
+    def stop() -> None:
         tree.terminate()
         eventually(lambda: "interrupted at the end" in tree.log.read_text())
 
@@ -118,12 +157,17 @@ def test_a_shutdown_waits_for_the_answer_that_is_being_paid_for(start, trusted, 
 
 
 def test_the_database_is_away_when_the_answer_comes(
-    start, trusted, leonardo_server, monkeypatch, postgres, database_url
-):
+    start: Start,
+    trusted: None,
+    leonardo_server: LeonardoServer,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres: TestPostgres,
+    database_url: str,
+) -> None:
     name = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
     away = threading.Event()
 
-    def leave():
+    def leave() -> None:
         postgres.execute(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false")
         postgres.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
         away.set()
@@ -137,7 +181,9 @@ def test_the_database_is_away_when_the_answer_comes(
     assert check_completed_once(task_id, leonardo_server).attempt == 1
 
 
-def test_a_generation_that_was_finished_before_the_worker_died(start, trusted, midjourney_server, connection):
+def test_a_generation_that_was_finished_before_the_worker_died(
+    start: Start, trusted: None, midjourney_server: MidjourneyServer, connection: Observer
+) -> None:
     tree = start()
     first = wait_until_finished(submit_media(provider="midjourney"))
     tree.signal_all(signal.SIGKILL)
@@ -156,13 +202,20 @@ def test_a_generation_that_was_finished_before_the_worker_died(start, trusted, m
 
 @pytest.mark.parametrize("moment", ["submitting", "polling"])
 def test_a_cancel_stops_the_job_at_the_provider(
-    moment, start, trusted, midjourney_server, monkeypatch, checkpoint, connection, nothing_partial
-):
+    moment: str,
+    start: Start,
+    trusted: None,
+    midjourney_server: MidjourneyServer,
+    monkeypatch: pytest.MonkeyPatch,
+    checkpoint: Checkpoint,
+    connection: Observer,
+    nothing_partial: Callable[[], None],
+) -> None:
     midjourney_server.jobs.seconds = 60
     start()
     if moment == "submitting":
 
-        def cancel_and_wait():
+        def cancel_and_wait() -> None:
             cancel(task_id)
             eventually(lambda: "seen" in [event.data.get("stage") for event in get_events(task_id)])
 
@@ -175,12 +228,14 @@ def test_a_cancel_stops_the_job_at_the_provider(
     assert wait_until_finished(task_id).status == "canceled"
     [job] = midjourney_server.jobs.all()
     assert job.canceled
-    generation = connection.execute("SELECT id FROM callboard.generations").fetchone()["id"]
+    generation = connection.fetch_one("SELECT id FROM callboard.generations")["id"]
     assert get_generation(generation)["status"] == "canceled"
     nothing_partial()
 
 
-def test_a_cancel_where_the_provider_cannot_stop(start, trusted, leonardo_server, checkpoint):
+def test_a_cancel_where_the_provider_cannot_stop(
+    start: Start, trusted: None, leonardo_server: LeonardoServer, checkpoint: Checkpoint
+) -> None:
     leonardo_server.jobs.seconds = 60
     start()
     task_id = submit_media(provider="leonardo")
@@ -189,7 +244,9 @@ def test_a_cancel_where_the_provider_cannot_stop(start, trusted, leonardo_server
     assert wait_until_finished(task_id).status == "canceled"
 
 
-def test_a_shutdown_leaves_the_job_alone(start, trusted, midjourney_server, checkpoint):
+def test_a_shutdown_leaves_the_job_alone(
+    start: Start, trusted: None, midjourney_server: MidjourneyServer, checkpoint: Checkpoint
+) -> None:
     midjourney_server.jobs.seconds = 3
     tree = start(grace_seconds=0.1)
     task_id = submit_media(provider="midjourney")

@@ -8,21 +8,24 @@ from state import cancel, get_events, submit
 from state.errors import InvalidPayload
 from state.gates import Gate
 from state.gates.operations import put_gate
+from tests.actors.conftest import Start
+from tests.providers.servers import ChatServer
+from tests.support.clock import Clock
 from tests.support.eventually import eventually
-from tests.support.following import get_delay, wait_for_attempt, wait_until_finished
+from tests.support.following import get_delay, get_error, wait_for_attempt, wait_until_finished
 
 TEXT = " ".join(f"Sentence number {number} speaks of lighthouses and of the sea around them." for number in range(24))
 
 
-def tokens(task_id):
+def tokens(task_id: str) -> str:
     return "".join(event.data["text"] for event in get_events(task_id) if event.kind == "token")
 
 
-def asked(server):
+def asked(server: ChatServer) -> list[str]:
     return [request["messages"][-1]["content"] for request in server.requests]
 
 
-def test_without_a_key_the_summary_is_local(start, database_url):
+def test_without_a_key_the_summary_is_local(start: Start, database_url: str) -> None:
     start()
     task = wait_until_finished(submit("summarize", {"content": TEXT, "max_sentences": 3}).task_id)
     assert (task.result["provider"], task.payload["provider"]) == ("local", "local")
@@ -36,7 +39,7 @@ def test_without_a_key_the_summary_is_local(start, database_url):
     assert [each["part"] for each in parts if each["round"] == 1] == list(range(1, parts[0]["of"] + 1))
 
 
-def test_with_a_key_it_is_remote_and_streamed(start, chat_server):
+def test_with_a_key_it_is_remote_and_streamed(start: Start, chat_server: ChatServer) -> None:
     start()
     task = wait_until_finished(submit("summarize", {"content": "The sea is wide."}).task_id)
     assert task.result["summary"] == "In short: The sea is wide." == tokens(task.task_id)
@@ -48,13 +51,15 @@ def test_with_a_key_it_is_remote_and_streamed(start, chat_server):
     assert len(chat_server.requests) == 1
 
 
-def test_parts_are_paid_for_once(start, chat_server, clock, monkeypatch):
+def test_parts_are_paid_for_once(
+    start: Start, chat_server: ChatServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parts = split_parts(TEXT, 600)
     assert len(parts) == 3
-    calls = []
+    calls: list[str] = []
     take = chat_server.faults.take
 
-    def third_chat_fails(stage):
+    def third_chat_fails(stage: str) -> int | str | None:
         calls.append(stage)
         return 503 if stage == "chat" and calls.count("chat") == 3 else take(stage)
 
@@ -62,7 +67,7 @@ def test_parts_are_paid_for_once(start, chat_server, clock, monkeypatch):
     start()
     task_id = submit("summarize", {"content": TEXT, "part_chars": 600}).task_id
     failed = wait_for_attempt(task_id)
-    assert (failed.status, failed.error["type"], get_delay(failed)) == ("scheduled", "ServiceUnavailable", 7)
+    assert (failed.status, get_error(failed)["type"], get_delay(failed)) == ("scheduled", "ServiceUnavailable", 7)
     assert failed.progress["percent"] == 0
     clock.advance(8)
     task = wait_until_finished(task_id)
@@ -74,7 +79,7 @@ def test_parts_are_paid_for_once(start, chat_server, clock, monkeypatch):
     assert any(message.endswith("of 3") for message in told)
 
 
-def test_faults(start, chat_server):
+def test_faults(start: Start, chat_server: ChatServer) -> None:
     start(threads=1)
     for stage, fault, status, kind in (
         ("chat", 400, "dead", "InvalidInput"),
@@ -90,13 +95,13 @@ def test_faults(start, chat_server):
     ):
         chat_server.faults.add(stage, fault)
         task = wait_for_attempt(submit("summarize", {"content": "The sea is wide."}).task_id)
-        assert (task.status, task.error["type"]) == (status, kind), fault
+        assert (task.status, get_error(task)["type"]) == (status, kind), fault
         if status == "scheduled":
             cancel(task.task_id)  # or its retry would meet the next fault
         put_gate("provider:openrouter", closed_until=None)  # Retry-After has closed it
 
 
-def test_a_cancel_stops_the_model(start, chat_server):
+def test_a_cancel_stops_the_model(start: Start, chat_server: ChatServer) -> None:
     chat_server.seconds = 0.2
     start()
     task_id = submit("summarize", {"content": TEXT}).task_id
@@ -106,7 +111,7 @@ def test_a_cancel_stops_the_model(start, chat_server):
     eventually(lambda: chat_server.streams_ended_early == 1)
 
 
-def test_refusals_and_gates(database_url, monkeypatch):
+def test_refusals_and_gates(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for payload, reason in (
         ({"content": "A.", "provider": "openrouter"}, "set OPENROUTER_API_KEY"),
         ({"content": "A.", "provider": "nobody"}, "known are"),

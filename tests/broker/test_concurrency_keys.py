@@ -15,7 +15,7 @@ from broker.execution.held import HeldTasks, set_held_tasks
 from broker.execution.runner import run_task
 from broker.worker.reporter import Reporter
 from state import cancel, get_attempts, get_events, get_task, submit
-from state.database import Connection
+from state.database import Connection, fetch_one
 from state.errors import LeaseLost
 from state.gates import Gate
 from state.tasks import catalog
@@ -25,6 +25,7 @@ from state.workers.leases import MOST_REGATES
 from tests.broker import deployedactors  # noqa: F401  (declares the actors that the tests submit to)
 from tests.support.claims import Claimer
 from tests.support.following import read_lines, wait_until_finished
+from tests.support.observer import Observer
 from tests.support.workers import TEST_ACTORS, WorkerTree
 
 ACTORS = f"{TEST_ACTORS},tests.broker.deployedactors"
@@ -32,7 +33,7 @@ ACTORS = f"{TEST_ACTORS},tests.broker.deployedactors"
 
 def test_no_two_tasks_from_before_the_deploy_run_at_once(
     worker: Callable[..., WorkerTree],
-    connection: psycopg.Connection,
+    connection: Observer,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -69,8 +70,12 @@ def test_an_actor_that_names_other_gates_each_time_runs_in_the_end(
 def regate(simple_actors: None, take: Claimer) -> Callable[..., tuple[str, bool]]:
     """Claims a task and puts it back with other gates. Returns its id, and whether it was put back."""
 
-    def regate(*gates: Gate, **options: str) -> tuple[str, bool]:
-        [claimed] = take() or ([submit("quick", {}, **options)] and take())
+    def regate(*gates: Gate, **options: Any) -> tuple[str, bool]:
+        waiting = take()
+        if not waiting:
+            submit("quick", {}, **options)
+            waiting = take()
+        [claimed] = waiting
         return claimed.id, leases.regate("w1", claimed.id, claimed.epoch, gates)["moved"]
 
     return regate
@@ -90,9 +95,7 @@ def test_gates_that_two_releases_name_add_up(regate: Callable[..., tuple[str, bo
     assert get_task(task_id).gates == ["new", "old"]
 
 
-def test_a_task_is_put_back_only_so_often(
-    regate: Callable[..., tuple[str, bool]], connection: psycopg.Connection
-) -> None:
+def test_a_task_is_put_back_only_so_often(regate: Callable[..., tuple[str, bool]], connection: Observer) -> None:
     for number in range(MOST_REGATES):
         assert regate(Gate(f"gate {number}"))[1]
     task_id, moved = regate(Gate("another"))
@@ -181,15 +184,14 @@ def test_a_task_that_is_put_back_frees_its_thread_and_writes_no_end(
     held: HeldTasks,
     take: Claimer,
     worker_connection: Connection,
-    connection: psycopg.Connection,
+    connection: Observer,
     monkeypatch: pytest.MonkeyPatch,
     lost: bool,
 ) -> None:
-    real = leases.fetch_one
     tries: list[str] = []
 
     def lose_first_answer(name: str, *arguments: Any) -> Any:
-        answer = real(name, *arguments)
+        answer = fetch_one(name, *arguments)
         tries.append(name)
         if lost and len(tries) == 1:
             raise psycopg.OperationalError("the connection is lost")

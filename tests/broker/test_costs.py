@@ -12,8 +12,9 @@ import pytest
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import get_task, submit
-from state.database.notifier import flush_notifications
+from state.database.notifier import flush_hints
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WorkerTree
 
@@ -21,7 +22,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture
-def statements(postgres: TestPostgres, connection: psycopg.Connection) -> Callable[[], list[tuple[str, str]]]:
+def statements(postgres: TestPostgres, connection: Observer) -> Callable[[], list[tuple[str, str]]]:
     """Returns (application, statement) of all statements that this database has got since the fixture was made."""
     name = connection.info.dbname
     connection.execute(f"ALTER DATABASE {name} SET log_statement = 'all'")
@@ -63,7 +64,7 @@ def test_one_statement_and_one_commit_for_each_step(
     payload = {"agent_name": "text", "task_type": "statistics", "input": {"text": "Once upon a time."}}
     task_id = submit("agent", payload).task_id  # says once how far it is
     eventually(lambda: get_task(task_id).finished)
-    flush_notifications()
+    flush_hints()
     log = statements()
     of_the_task = {
         "submit": [text for _, text in log if "INSERT INTO callboard.tasks" in text],

@@ -161,9 +161,9 @@ class Threads(RuleBasedStateMachine):
                 self.held.end(execution, completed(execution.claimed, None))
             for message in list(self.delivered):
                 self.delivered.remove(message)
-                execution = self.held.start(*message.key, time_limit=60)
-                if execution is not None:
-                    self.in_threads.append(execution)
+                started = self.held.start(*message.key, time_limit=60)
+                if started is not None:
+                    self.in_threads.append(started)
         for execution in self.held.unstarted():  # their lease had ended before they could start
             self.held.lose(execution)
         self.held.finish(self.held.take_ends())
@@ -186,7 +186,9 @@ def test_real_threads_that_meet_at_one_execution_have_one_winner(seed: int) -> N
         wins: list[str] = []
         meeting = threading.Barrier(6)
 
-        def act(name: str, execution: Execution = execution, wins: list[str] = wins, meeting=meeting) -> None:
+        def act(
+            name: str, execution: Execution = execution, wins: list[str] = wins, meeting: threading.Barrier = meeting
+        ) -> None:
             meeting.wait()
             acts = {
                 "start": lambda: held.start(*execution.key, time_limit=60) is not None,

@@ -4,14 +4,13 @@ so rare in these tests that only a notification can be the reason."""
 from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
-
 import actors  # noqa: F401
 import state
 import tests.support.controlactors
 import tests.support.testactors  # noqa: F401
 from state import get_task, submit
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
 RARELY = {"pulse_seconds": 100, "lease_seconds": 600}
@@ -30,9 +29,7 @@ def test_a_notification_starts_a_task_long_before_the_next_heartbeat(worker: Sta
         _completes(submit("noop", {}).task_id)
 
 
-def test_a_task_submitted_while_the_connection_is_lost_is_found_afterwards(
-    worker: Start, connection: psycopg.Connection
-) -> None:
+def test_a_task_submitted_while_the_connection_is_lost_is_found_afterwards(worker: Start, connection: Observer) -> None:
     worker(**RARELY)
     _completes(submit("noop", {}).task_id)
     assert connection.execute(f"SELECT pg_terminate_backend(pid, 5000) {DISPATCHERS}").rowcount == 1

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 
-import psycopg
 import pytest
 
 import actors  # noqa: F401
@@ -22,6 +21,7 @@ from state.workers.identity import Identity, Sibling
 from state.workers.registry import list_workers, register
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 
 Make = Callable[[], tuple[str, Maintenance]]
 
@@ -45,10 +45,11 @@ def make(database_url: str) -> Iterator[Make]:
 
 
 @pytest.fixture
-def holder(connection: psycopg.Connection) -> Callable[[], str | None]:
+def holder(connection: Observer) -> Callable[[], str | None]:
     def holder() -> str | None:
         [row] = connection.execute("SELECT worker_id FROM callboard.maintainer").fetchall()
-        return row["worker_id"]
+        worker_id: str | None = row["worker_id"]
+        return worker_id
 
     return holder
 
@@ -135,7 +136,7 @@ def test_observations_of_a_maintainer_survive_a_failed_part_of_a_turn(
 
 
 def test_two_maintainers_at_once_do_no_harm(
-    database_url: str, clock: Clock, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+    database_url: str, clock: Clock, connection: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (housekeeping, losses, sweep):
         monkeypatch.setattr(module, "BATCH", 7)
@@ -175,7 +176,7 @@ def test_a_maintainer_suspended_for_longer_than_its_lease_does_no_turn(
 
 
 def test_a_dead_process_of_the_same_host_is_recovered_and_replaced_as_maintainer(
-    make: Make, holder: Callable[[], str | None], connection: psycopg.Connection
+    make: Make, holder: Callable[[], str | None], connection: Observer
 ) -> None:
     me = Identity.of_this_process()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:

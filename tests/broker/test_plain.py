@@ -18,6 +18,7 @@ import actors  # noqa: F401  (sets the broker)
 from broker.adapter.plain import PlainConsumer
 from tests.support import testactors
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -31,7 +32,7 @@ def own_pool(database_url: str) -> Iterator[None]:
     dramatiq.get_broker().close()
 
 
-def send_many(connection: psycopg.Connection, file: Path, count: int, queue: str = "plain") -> None:
+def send_many(connection: Observer, file: Path, count: int, queue: str = "plain") -> None:
     """Sends like the actor's own send, but all in one statement, and without a notification."""
     message = testactors.plain.message(str(file), "").asdict() | {"queue_name": queue}
     connection.execute(
@@ -45,12 +46,12 @@ def send_many(connection: psycopg.Connection, file: Path, count: int, queue: str
     )
 
 
-def states(connection: psycopg.Connection) -> dict[str, int]:
+def states(connection: Observer) -> dict[str, int]:
     rows = connection.execute("SELECT state::text, count(*) AS n FROM dramatiq.queue GROUP BY state").fetchall()
     return {row["state"]: row["n"] for row in rows}
 
 
-def wait_for(connection: psycopg.Connection, done: int, timeout: float = 60) -> None:
+def wait_for(connection: Observer, done: int, timeout: float = 60) -> None:
     eventually(lambda: states(connection) == {"done": done}, timeout, 0.1, what="all are done")
 
 
@@ -58,12 +59,12 @@ def numbers(file: Path) -> Counter[int]:
     return Counter(int(line) for line in file.read_text().split())
 
 
-def advisory_locks(connection: psycopg.Connection) -> int:
-    row = connection.execute(
+def advisory_locks(connection: Observer) -> int:
+    row = connection.fetch_one(
         "SELECT count(*) AS n FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
         "WHERE l.locktype = 'advisory' AND d.datname = current_database()"
-    ).fetchone()
-    return row["n"]
+    )
+    return int(row["n"])
 
 
 @pytest.fixture
@@ -93,9 +94,7 @@ def take(consumer: Any, tries: int = 20) -> Any:
     return next((message for _ in range(tries) if (message := next(consumer)) is not None), None)
 
 
-def test_two_processes_run_each_message_exactly_once(
-    worker: Start, connection: psycopg.Connection, tmp_path: Path
-) -> None:
+def test_two_processes_run_each_message_exactly_once(worker: Start, connection: Observer, tmp_path: Path) -> None:
     file = tmp_path / "out"
     count = 20_000
     send_many(connection, file, count)
@@ -106,7 +105,7 @@ def test_two_processes_run_each_message_exactly_once(
 
 
 def test_messages_of_a_killed_process_are_soon_delivered_again(
-    worker: Start, connection: psycopg.Connection, tmp_path: Path
+    worker: Start, connection: Observer, tmp_path: Path
 ) -> None:
     file = tmp_path / "out"
     count = 10_000
@@ -122,7 +121,7 @@ def test_messages_of_a_killed_process_are_soon_delivered_again(
 
 
 def test_messages_that_a_killed_process_was_running_are_soon_run_again(
-    worker: Start, connection: psycopg.Connection, tmp_path: Path
+    worker: Start, connection: Observer, tmp_path: Path
 ) -> None:
     file = tmp_path / "out"
     killed = worker(threads=2)
@@ -136,7 +135,7 @@ def test_messages_that_a_killed_process_was_running_are_soon_run_again(
 
 
 def test_a_lock_is_freed_only_after_the_end_is_committed(
-    consumer: Callable[..., PlainConsumer], stock: PostgresConsumer, connection: psycopg.Connection, tmp_path: Path
+    consumer: Callable[..., PlainConsumer], stock: PostgresConsumer, connection: Observer, tmp_path: Path
 ) -> None:
     """Otherwise another consumer could take the message for abandoned in between, and run it again."""
     send_many(connection, tmp_path / "out", 1)
@@ -154,7 +153,7 @@ def test_a_lock_is_freed_only_after_the_end_is_committed(
 
 
 def test_consumers_of_dramatiq_pg_and_ours_share_a_queue(
-    consumer: Callable[..., PlainConsumer], stock: PostgresConsumer, connection: psycopg.Connection, tmp_path: Path
+    consumer: Callable[..., PlainConsumer], stock: PostgresConsumer, connection: Observer, tmp_path: Path
 ) -> None:
     send_many(connection, tmp_path / "out", 8)
     ours = consumer()
@@ -173,18 +172,16 @@ def test_consumers_of_dramatiq_pg_and_ours_share_a_queue(
     assert states(connection) == {"done": 8}
 
 
-def test_locks_have_the_keys_of_dramatiq_pg(connection: psycopg.Connection) -> None:
+def test_locks_have_the_keys_of_dramatiq_pg(connection: Observer) -> None:
     for queue in ("plain", "plain.DQ", "grün"):
         for _ in range(50):
-            message = Message(queue, "x", (), {}, {}, message_id=str(uuid4()))
-            row = connection.execute(
-                "SELECT callboard.plain_lock(%s, %s::uuid) AS key", [queue, message.message_id]
-            ).fetchone()
+            message: Message[Any] = Message(queue, "x", (), {}, {}, message_id=str(uuid4()))
+            row = connection.fetch_one("SELECT callboard.plain_lock(%s, %s::uuid) AS key", [queue, message.message_id])
             assert row["key"] == message_lock(message)
 
 
 def test_a_lost_connection_loses_no_end_and_no_held_message(
-    consumer: Callable[..., PlainConsumer], connection: psycopg.Connection, tmp_path: Path
+    consumer: Callable[..., PlainConsumer], connection: Observer, tmp_path: Path
 ) -> None:
     send_many(connection, tmp_path / "out", 2)
     ours, other = consumer(), consumer()
@@ -205,7 +202,7 @@ def test_a_lost_connection_loses_no_end_and_no_held_message(
 
 
 def test_an_end_whose_body_cannot_be_stored_does_not_stop_others(
-    consumer: Callable[..., PlainConsumer], connection: psycopg.Connection, tmp_path: Path
+    consumer: Callable[..., PlainConsumer], connection: Observer, tmp_path: Path
 ) -> None:
     send_many(connection, tmp_path / "out", 2)
     ours = consumer()
@@ -217,7 +214,7 @@ def test_an_end_whose_body_cannot_be_stored_does_not_stop_others(
 
 
 def test_a_message_that_cannot_be_decoded_is_rejected(
-    consumer: Callable[..., PlainConsumer], connection: psycopg.Connection, tmp_path: Path
+    consumer: Callable[..., PlainConsumer], connection: Observer, tmp_path: Path
 ) -> None:
     connection.execute(
         "INSERT INTO dramatiq.queue (message_id, queue_name, state, message) "
@@ -230,7 +227,7 @@ def test_a_message_that_cannot_be_decoded_is_rejected(
 
 
 def test_messages_that_were_not_run_are_given_back_at_the_end(
-    consumer: Callable[..., PlainConsumer], connection: psycopg.Connection, tmp_path: Path
+    consumer: Callable[..., PlainConsumer], connection: Observer, tmp_path: Path
 ) -> None:
     send_many(connection, tmp_path / "out", 10)
     ours, other = consumer(), consumer(prefetch=10)
@@ -243,9 +240,7 @@ def test_messages_that_were_not_run_are_given_back_at_the_end(
     assert len({take(other).message_id for _ in range(9)}) == 9
 
 
-def test_delayed_messages_are_taken_when_they_are_due(
-    worker: Start, connection: psycopg.Connection, tmp_path: Path
-) -> None:
+def test_delayed_messages_are_taken_when_they_are_due(worker: Start, connection: Observer, tmp_path: Path) -> None:
     """Messages that are due later take no place and no lock, however many there are."""
     file = tmp_path / "out"
     for n in range(20):

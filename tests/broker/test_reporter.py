@@ -15,6 +15,7 @@ from state import get_events, get_task, submit
 from state.database import Connection
 from state.workers.leases import Claimed
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 
 pytestmark = pytest.mark.usefixtures("simple_actors")
 
@@ -117,7 +118,7 @@ def others(held: HeldTasks, take: Callable[..., list[Claimed]], execution: Execu
 
 
 @pytest.fixture
-def broken(connection: psycopg.Connection, execution: Execution) -> Callable[[str], None]:
+def broken(connection: Observer, execution: Execution) -> Callable[[str], None]:
     """Lets a statement fail for one task with an unexpected error."""
 
     def break_table(table: str) -> None:
@@ -142,7 +143,7 @@ def test_an_unexpected_error_of_one_task_does_not_stop_others_and_drops_nothing(
     reporter: Reporter,
     worker_connection: Connection,
     broken: Callable[[str], None],
-    connection: psycopg.Connection,
+    connection: Observer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("broker.worker.reporter._AFTER_BUG", 0.0)

@@ -5,14 +5,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
-
 import actors  # noqa: F401  (declares the kinds of work)
 from state import NewTask, Task, cancel, get_attempts, get_events, get_task, submit, submit_many
-from state.database.notifier import flush_notifications
+from state.database.notifier import flush_hints
 from tests.support import testactors
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -44,7 +43,7 @@ def test_send_with_a_delay_is_scheduled(worker: Start, clock: Clock) -> None:
     assert ended(task.task_id).status == "completed"
 
 
-def test_a_submit_in_the_callers_own_transaction(worker: Start, connection: psycopg.Connection) -> None:
+def test_a_submit_in_the_callers_own_transaction(worker: Start, connection: Observer) -> None:
     worker()
     with connection.transaction(force_rollback=True):
         gone = submit("note", {}, conn=connection).task_id
@@ -64,9 +63,7 @@ def test_no_notification_is_lost_because_of_the_one_before_it(worker: Start) -> 
         assert {ended(task_id).status for task_id in ids} == {"completed"}
 
 
-def test_a_plain_dramatiq_actor_works_beside_tasks(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection
-) -> None:
+def test_a_plain_dramatiq_actor_works_beside_tasks(worker: Start, tmp_path: Path, connection: Observer) -> None:
     worker()
     out = tmp_path / "plain.txt"
     for count in range(100):
@@ -76,7 +73,7 @@ def test_a_plain_dramatiq_actor_works_beside_tasks(
     assert sorted(int(line) for line in out.read_text().split()) == list(range(100))
     assert ended(task_id).status == "completed"
     held = "SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory'"
-    eventually(lambda: connection.execute(held).fetchone()["n"] < 70, what="advisory locks freed")  # type: ignore[index]
+    eventually(lambda: connection.fetch_one(held)["n"] < 70, what="advisory locks freed")
 
 
 def test_async_actors_may_raise_a_timeout_error(worker: Start) -> None:
@@ -112,7 +109,7 @@ def test_a_checkpoint_survives_to_the_next_attempt(worker: Start, clock: Clock) 
 
 
 def test_a_task_of_an_unknown_actor_waits_without_attempts_until_it_is_dead(
-    worker: Start, connection: psycopg.Connection, clock: Clock
+    worker: Start, connection: Observer, clock: Clock
 ) -> None:
     task_id = submit("noop", {}).task_id
     connection.execute("UPDATE callboard.tasks SET actor = 'gone' WHERE id = %s", [task_id])
@@ -153,14 +150,12 @@ def test_cancel_stops_running_code(worker: Start, tmp_path: Path) -> None:
         assert get_attempts(task_id)[0]["outcome"] == "canceled"
 
 
-def test_no_more_is_claimed_than_threads_are_free(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection
-) -> None:
+def test_no_more_is_claimed_than_threads_are_free(worker: Start, tmp_path: Path, connection: Observer) -> None:
     worker(threads=2, pulse_seconds=0.1)
     out = tmp_path / "out.txt"
     submit_many([NewTask("steps", {"seconds": 20, "file": str(out)}) for _ in range(5)])
     started(out, 2)
-    flush_notifications()
+    flush_hints()
     # Pulses come and go: had there been three more claims to make, they would be made.
     held = "SELECT min(renewed_at - started_at) > interval '0.4 s' AS long FROM callboard.leases"
     eventually(lambda: connection.execute(held).fetchone() == {"long": True})
@@ -225,7 +220,7 @@ def test_every_transition_is_a_log_line(worker: Start) -> None:
     eventually(lambda: said("completed"))
 
 
-def test_thousands_of_short_tasks_each_run_once(worker: Start, tmp_path: Path, connection: psycopg.Connection) -> None:
+def test_thousands_of_short_tasks_each_run_once(worker: Start, tmp_path: Path, connection: Observer) -> None:
     out = tmp_path / "out.txt"
     ids = submit_many([NewTask("note", {"file": str(out)}) for _ in range(2000)])
     worker(processes=2, threads=8)

@@ -5,13 +5,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
-
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import NewTask, get_attempts, get_events, get_task, submit, submit_many
-from state.workers.registry import Identity, dead_siblings
+from state.workers.identity import Identity
+from state.workers.registry import find_dead_siblings
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WITHOUT_TIMER, WorkerTree
 
@@ -23,7 +23,7 @@ def lines(file: Path) -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
-def completions(connection: psycopg.Connection) -> dict[str, int]:
+def completions(connection: Observer) -> dict[str, int]:
     rows = connection.execute(
         "SELECT task_id, count(*) AS n FROM callboard.events "
         "WHERE kind = 'status' AND data ->> 'to' = 'completed' GROUP BY task_id"
@@ -31,7 +31,7 @@ def completions(connection: psycopg.Connection) -> dict[str, int]:
     return {row["task_id"]: row["n"] for row in rows}
 
 
-def test_kill_of_the_whole_worker_tree(worker: Start, tmp_path: Path, connection: psycopg.Connection) -> None:
+def test_kill_of_the_whole_worker_tree(worker: Start, tmp_path: Path, connection: Observer) -> None:
     out = tmp_path / "out.txt"
     ids = submit_many([NewTask("steps", {"seconds": 1.5, "file": str(out)}) for _ in range(8)])
     tree = worker(processes=2, threads=4)
@@ -52,7 +52,7 @@ def test_kill_of_the_whole_worker_tree(worker: Start, tmp_path: Path, connection
 
 
 def test_workers_of_another_machine_are_given_up_when_their_lease_ends(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection
+    worker: Start, tmp_path: Path, connection: Observer
 ) -> None:
     out = tmp_path / "out.txt"
     task_id = submit("steps", {"seconds": 1, "file": str(out)}).task_id
@@ -83,9 +83,7 @@ def test_a_task_that_kills_its_worker_ends_dead(worker: Start, tmp_path: Path) -
     assert len(dead.error_history) == 2
 
 
-def test_a_stopped_worker_that_wakes_up_writes_nothing(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection
-) -> None:
+def test_a_stopped_worker_that_wakes_up_writes_nothing(worker: Start, tmp_path: Path, connection: Observer) -> None:
     out = tmp_path / "out.txt"
     task_id = submit("zombie", {"file": str(out)}).task_id
     tree = worker(threads=1, actors=WITHOUT_TIMER, **SHORT_LEASE)
@@ -117,7 +115,7 @@ def test_postgres_restarts_under_load(worker: Start, tmp_path: Path, postgres: T
     postgres.restart("immediate")
     ids.append(submit("steps", {"seconds": 0.1, "file": str(out)}).task_id)  # our own pool has to notice, too
     eventually(lambda: all(get_task(each).status == "completed" for each in ids), timeout=90)
-    with psycopg.connect(database_url, row_factory=psycopg.rows.dict_row) as connection:
+    with Observer.open(database_url) as connection:
         assert completions(connection) == dict.fromkeys(ids, 1)
     ends = [line.split()[1] for line in lines(out) if line.startswith("end")]
     assert set(ends) == set(ids)
@@ -126,7 +124,7 @@ def test_postgres_restarts_under_load(worker: Start, tmp_path: Path, postgres: T
 def test_a_sibling_is_dead_only_when_it_is(worker: Start) -> None:
     me = Identity.of_this_process()
     tree = worker(processes=2)
-    assert dead_siblings(me) == []
+    assert find_dead_siblings(me) == []
     tree.signal_all(signal.SIGKILL)
     tree.wait()
-    eventually(lambda: len(dead_siblings(me)) == 2)
+    eventually(lambda: len(find_dead_siblings(me)) == 2)

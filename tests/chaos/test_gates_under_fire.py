@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import psycopg
-
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import NewTask, get_task, submit_many
 from state.gates.operations import get_gate
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -45,7 +44,7 @@ def busiest(lines: list[str], deaths: dict[int, float]) -> dict[str, int]:
     return most
 
 
-def test_limits_hold_while_workers_are_killed(worker: Start, tmp_path: Path, connection: psycopg.Connection) -> None:
+def test_limits_hold_while_workers_are_killed(worker: Start, tmp_path: Path, connection: Observer) -> None:
     dice = random.Random(11)
     out = tmp_path / "out.txt"
     limits = {f"gate:{n}": n % 5 + 1 for n in range(10)}
@@ -59,7 +58,7 @@ def test_limits_hold_while_workers_are_killed(worker: Start, tmp_path: Path, con
     for _ in range(4):
         done = len(out.read_text().splitlines()) if out.exists() else 0
         wanted = min(done + 60, 2 * len(ids) - 40)  # two lines of each: a fast machine is through before the last kill
-        eventually(lambda wanted=wanted: len(out.read_text().splitlines()) > wanted, timeout=60)
+        eventually(lambda: len(out.read_text().splitlines()) > wanted, timeout=60)  # noqa: B023
         tree = trees.pop(0)
         victims = [child.pid for child in tree.children()]
         deaths |= dict.fromkeys(victims, time.time())  # before: others may go on with their tasks at once
@@ -101,7 +100,7 @@ def served(service: type[Flaky]) -> Iterator[str]:
         server.server_close()
 
 
-def test_retry_after_closes_the_gate_for_everybody(worker: Start, connection: psycopg.Connection, clock: Clock) -> None:
+def test_retry_after_closes_the_gate_for_everybody(worker: Start, connection: Observer, clock: Clock) -> None:
     class Service(Flaky):
         refusal = 429
 
@@ -110,7 +109,7 @@ def test_retry_after_closes_the_gate_for_everybody(worker: Start, connection: ps
         submit_many([NewTask("flaky", {"text": url}) for _ in range(20)])
         eventually(lambda: get_gate("provider:flaky")["closed_until"] is not None)
         waiting = "SELECT count(*) AS n FROM callboard.tasks WHERE status = 'waiting' AND attempt = 0"
-        eventually(lambda: connection.execute(waiting).fetchone()["n"] >= 18)  # type: ignore[index]
+        eventually(lambda: connection.fetch_one(waiting)["n"] >= 18)
         assert Service.requests <= 2
         Service.healthy = True
         clock.advance(41)
@@ -118,7 +117,7 @@ def test_retry_after_closes_the_gate_for_everybody(worker: Start, connection: ps
         eventually(lambda: connection.execute(left).fetchone() == {"n": 0})
 
 
-def test_a_breaker_that_is_named_only_in_an_answer_opens(worker: Start, connection: psycopg.Connection) -> None:
+def test_a_breaker_that_is_named_only_in_an_answer_opens(worker: Start, connection: Observer) -> None:
     class Service(Flaky):
         pass
 
@@ -132,7 +131,7 @@ def test_a_breaker_that_is_named_only_in_an_answer_opens(worker: Start, connecti
         assert 10 <= Service.requests <= 30
 
 
-def test_an_outage_costs_no_attempts(worker: Start, connection: psycopg.Connection, clock: Clock) -> None:
+def test_an_outage_costs_no_attempts(worker: Start, connection: Observer, clock: Clock) -> None:
     class Service(Flaky):
         pass
 
@@ -146,10 +145,10 @@ def test_an_outage_costs_no_attempts(worker: Start, connection: psycopg.Connecti
         sent = Service.requests
         assert 10 <= sent <= 30
         unspent = "SELECT count(*) AS n FROM callboard.tasks WHERE attempt = 0"
-        eventually(lambda: connection.execute(unspent).fetchone()["n"] >= 1000 - sent)  # type: ignore[index]
+        eventually(lambda: connection.fetch_one(unspent)["n"] >= 1000 - sent)
         for probe in (1, 2):
             clock.advance(61)
-            eventually(lambda probe=probe: Service.requests == sent + probe)
+            eventually(lambda: Service.requests == sent + probe)  # noqa: B023
             eventually(lambda: get_gate("provider:flaky")["breaker_state"] == "open")
             assert Service.requests == sent + probe  # one in all of the cluster, not one for each worker
         Service.healthy = True
@@ -161,4 +160,4 @@ def test_an_outage_costs_no_attempts(worker: Start, connection: psycopg.Connecti
             return connection.execute(left).fetchone() == {"n": 0}
 
         eventually(drained, timeout=60, every=0.5)
-        assert connection.execute("SELECT max(attempt) AS n FROM callboard.tasks").fetchone()["n"] <= 4  # type: ignore[index]
+        assert connection.fetch_one("SELECT max(attempt) AS n FROM callboard.tasks")["n"] <= 4

@@ -4,7 +4,6 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -15,13 +14,14 @@ from state import NewTask, get_task, submit, submit_many
 from tests.chaos.storm.executions import Execution, load
 from tests.chaos.storm.judge import Rules, judge
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
 ACTORS = "actors,tests.support.journalactors"
 
 
-def wait_completed(ids: list[str], connection: psycopg.Connection[Any], timeout: float = 120) -> None:
+def wait_completed(ids: list[str], connection: Observer, timeout: float = 120) -> None:
     left = "SELECT count(*) AS n FROM callboard.tasks WHERE id = ANY (%s) AND status <> 'completed'"
     eventually(lambda: connection.execute(left, [ids]).fetchone() == {"n": 0}, timeout=timeout, every=0.1)
 
@@ -30,9 +30,7 @@ def violations(journal: Path, lease: float = 30) -> list[str]:
     return [str(violation) for violation in judge(load(journal), Rules(lease))]
 
 
-def test_tasks_of_an_actor_that_turns_slow_begin_once(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection[Any]
-) -> None:
+def test_tasks_of_an_actor_that_turns_slow_begin_once(worker: Start, tmp_path: Path, connection: Observer) -> None:
     """Many were claimed ahead while they were quick; they are given back, and may come again to the same process."""
     journal = tmp_path / "journal"
     # Quick tasks must be quick also on a busy machine (where that is not permitted, `nice` only says so).
@@ -57,9 +55,7 @@ def in_own_mounts(stat: Path) -> list[str]:
     return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /proc/stat && exec "$@"', str(stat)]
 
 
-def test_a_step_of_the_wall_clock_kills_nobody(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection[Any]
-) -> None:
+def test_a_step_of_the_wall_clock_kills_nobody(worker: Start, tmp_path: Path, connection: Observer) -> None:
     """One worker computes start times of processes from a clock that was stepped, the other from one that was not:
     both see processes that seem to have started at another time than they said."""
     prefix = in_own_mounts(stat_with_later_boot(tmp_path))
@@ -83,7 +79,7 @@ def running(journal: Path, task_id: str) -> list[Execution]:
 
 
 def test_a_task_that_commits_after_a_later_one_of_its_target_waits_for_it(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection[Any], database_url: str
+    worker: Start, tmp_path: Path, connection: Observer, database_url: str
 ) -> None:
     journal = tmp_path / "journal"
     payload = {"journal": str(journal), "seconds": 4, "target": "t"}

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
 import pytest
 
 import actors  # noqa: F401
@@ -14,6 +13,7 @@ import tests.support.testactors  # noqa: F401
 from state import NewTask, get_task, submit_many
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.workers import TEST_ACTORS, WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -44,7 +44,7 @@ def expect_one_execution_each(ids: list[str], journal: Path) -> None:
     assert [get_task(each).status for each in ids] == ["completed"] * TASKS
 
 
-def wait_for_pulses(connection: psycopg.Connection) -> None:
+def wait_for_pulses(connection: Observer) -> None:
     """Until every worker has heard who its siblings are now."""
 
     def seen() -> dict[str, object]:
@@ -95,7 +95,7 @@ def test_a_database_clock_that_jumps_takes_nothing_from_the_living(
 
 
 def test_a_killed_process_is_recovered_by_its_sibling_which_is_not_the_maintainer(
-    worker: Start, journal: Path, connection: psycopg.Connection
+    worker: Start, journal: Path, connection: Observer
 ) -> None:
     """The maintainer is on another host, and would have to wait for the lease."""
     maintainer, sibling, victim = worker(threads=1), worker(threads=1), worker(threads=1)
@@ -121,14 +121,15 @@ def test_a_killed_process_is_recovered_by_its_sibling_which_is_not_the_maintaine
 
 @pytest.mark.parametrize(("host", "within"), [("here", 3.0), ("elsewhere", 5.5)])
 def test_another_takes_over_from_a_maintainer_that_was_killed(
-    host: str, within: float, worker: Start, connection: psycopg.Connection, clock: Clock
+    host: str, within: float, worker: Start, connection: Observer, clock: Clock
 ) -> None:
     def holder() -> str | None:
         [row] = connection.execute(
             "SELECT worker_id FROM callboard.maintainer WHERE expires_at > callboard.now() "
             "UNION ALL SELECT NULL LIMIT 1"
         ).fetchall()
-        return row["worker_id"]
+        worker_id: str | None = row["worker_id"]
+        return worker_id
 
     first, _second = worker(threads=1), worker(threads=1)
     before = eventually(holder)

@@ -1,8 +1,7 @@
 """`callboard pause`, `resume`, `retry`, `dlq`, `redrive` and `dismiss`."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
-import psycopg
 import pytest
 from pydantic import BaseModel
 
@@ -11,6 +10,7 @@ from state import get_events, get_task
 from state.tasks import catalog
 from state.tasks.catalog import STANDARD_POLICY, ActorSpec
 from tests.cli.command import answer, callboard, submit, succeed
+from tests.support.observer import Observer
 
 pytestmark = pytest.mark.usefixtures("database_url")
 
@@ -20,7 +20,7 @@ class Kill(Protocol):
 
 
 @pytest.fixture
-def kill(connection: psycopg.Connection[dict[str, Any]]) -> Kill:
+def kill(connection: Observer) -> Kill:
     """Makes a task dead, `seconds` ago, and returns its id."""
 
     def kill(task_id: str, error_type: str = "Boom", seconds: float = 0) -> str:

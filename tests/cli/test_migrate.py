@@ -1,14 +1,11 @@
 """`callboard migrate` as a command."""
 
-from typing import Any
-
-import psycopg
-
 from state.schema.version import VERSION
 from tests.cli.command import answer, refusal, succeed
+from tests.support.observer import Observer
 
 
-def test_the_sql_is_printed_and_not_run(connection: psycopg.Connection[dict[str, Any]]) -> None:
+def test_the_sql_is_printed_and_not_run(connection: Observer) -> None:
     assert succeed("migrate", "--sql") == "-- Nothing to do.\n"
     connection.execute("DROP VIEW admin.gates")
     printed = succeed("migrate", "--sql")
@@ -19,7 +16,7 @@ def test_the_sql_is_printed_and_not_run(connection: psycopg.Connection[dict[str,
     assert "Applied: views/gates." in succeed("migrate")
 
 
-def test_an_older_release_says_that_it_changes_nothing(connection: psycopg.Connection[dict[str, Any]]) -> None:
+def test_an_older_release_says_that_it_changes_nothing(connection: Observer) -> None:
     connection.execute("UPDATE callboard.schema_version SET version = version + 1, supports = version")
     connection.execute("DROP VIEW admin.gates")
     said = succeed("migrate")

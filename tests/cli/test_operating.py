@@ -7,7 +7,8 @@ import pytest
 from state.gates import Gate
 from state.gates.declarations import declare
 from state.gates.operations import get_gate
-from state.workers.registry import Identity, register
+from state.workers.identity import Identity
+from state.workers.registry import register
 from tests.cli.command import answer, refusal, succeed
 
 pytestmark = pytest.mark.usefixtures("database_url")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import psycopg
 import pytest
 
 from state import submit
@@ -11,6 +10,7 @@ from state.database import Connection, connect
 from state.workers import leases
 from state.workers.leases import Claimed, Settlement
 from tests.support.claims import BOOM, Claimer, enter_simple_actors, read_status
+from tests.support.observer import Observer
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def take(worker_connection: Connection) -> Claimer:
 
 
 @pytest.fixture
-def status(connection: psycopg.Connection) -> Callable[[str], str]:
+def status(connection: Observer) -> Callable[[str], str]:
     return lambda task_id: read_status(connection, task_id)
 
 
@@ -56,7 +56,7 @@ def dead(running: Callable[..., Claimed], worker_connection: Connection) -> Call
 
 
 @pytest.fixture
-def put(connection: psycopg.Connection) -> Callable[[str, str], None]:
+def put(connection: Observer) -> Callable[[str, str], None]:
     """Puts a task into any status, without the guard: only a test may do that."""
 
     def put(task_id: str, status: str) -> None:

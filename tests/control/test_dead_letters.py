@@ -30,6 +30,7 @@ from state.workers import leases
 from state.workers.leases import Claimed, Settlement
 from tests.support.claims import BOOM
 from tests.support.clock import Clock
+from tests.support.observer import Observer
 
 Dead = Callable[..., Claimed]
 Take = Callable[..., list[Claimed]]
@@ -178,7 +179,7 @@ def test_many_by_filter(dead: Dead, clock: Clock, verb: Callable[..., deadletter
 
 
 def test_thousands_in_bounded_batches_past_a_locked_one(
-    connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, database_url: str
+    connection: Observer, monkeypatch: pytest.MonkeyPatch, database_url: str
 ) -> None:
     monkeypatch.setattr(deadletters, "BATCH", 100)
     ids = submit_many([NewTask("quick", {}) for _ in range(1050)])
@@ -196,7 +197,7 @@ def test_thousands_in_bounded_batches_past_a_locked_one(
     assert connection.execute("SELECT count(*) AS n FROM callboard.events").fetchone() == {"n": 1050 + 1049}
 
 
-def test_two_redrives_at_once_move_each_task_once(connection: psycopg.Connection) -> None:
+def test_two_redrives_at_once_move_each_task_once(connection: Observer) -> None:
     submit_many([NewTask("quick", {}) for _ in range(600)])
     connection.execute("UPDATE callboard.tasks SET status = 'dead', finished_at = callboard.now()")
     moved: list[int] = []
@@ -208,7 +209,7 @@ def test_two_redrives_at_once_move_each_task_once(connection: psycopg.Connection
     assert sum(moved) == 600
 
 
-def test_the_view_for_people_with_psql(dead: Dead, connection: psycopg.Connection) -> None:
+def test_the_view_for_people_with_psql(dead: Dead, connection: Observer) -> None:
     task = dead("Boom", payload={"agent_name": "text", "task_type": "statistics", "input": {}})
     row = connection.execute("SELECT * FROM admin.dead_letters").fetchone()
     assert row is not None

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import Any
 
 import httpx2
 import pytest
@@ -11,12 +10,12 @@ import pytest
 import actors  # noqa: F401  (sets the broker)
 from broker.execution.failures import describe, find_requested_wait
 from providers.errors import make_error_from_response
-from state import NewTask, Task, get_task, submit, submit_many
+from state import NewTask, get_task, submit, submit_many
 from tests.control.servers import answering
 from tests.support.clock import Clock
 from tests.support.controlactors import ODD_RESULTS
 from tests.support.eventually import eventually
-from tests.support.following import get_delay, wait_for_status, wait_until_finished
+from tests.support.following import get_delay, get_error, wait_for_status, wait_until_finished
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -80,11 +79,6 @@ def origin() -> Iterator[str]:
         yield origin
 
 
-def error_of(task: Task) -> dict[str, Any]:
-    assert task.error is not None
-    return task.error
-
-
 @pytest.mark.parametrize("way", ["provider", "httpx2", "requests"])
 @pytest.mark.parametrize("status", range(400, 600))
 def test_a_status_means_the_same_in_a_provider_and_in_an_exception_that_escapes(status: int, way: str) -> None:
@@ -113,8 +107,8 @@ def test_permanent_errors_are_dead_at_once(worker: Start, origin: str) -> None:
     for (status, _way), task_id in tasks.items():
         task = wait_until_finished(task_id)
         assert (task.status, task.attempt) == ("dead", 1)
-        assert (error_of(task)["type"], error_of(task)["category"]) == (PERMANENT[status], "permanent")
-        assert str(status) in error_of(task)["message"]
+        assert (get_error(task)["type"], get_error(task)["category"]) == (PERMANENT[status], "permanent")
+        assert str(status) in get_error(task)["message"]
 
 
 def test_transient_errors_are_retried_on_their_schedule_and_then_dead(worker: Start, origin: str, clock: Clock) -> None:
@@ -129,8 +123,8 @@ def test_transient_errors_are_retried_on_their_schedule_and_then_dead(worker: St
     }
     for attempt in (1, 2):
         for (status, _way), task_id in tasks.items():
-            task = eventually(lambda t=task_id: (x := get_task(t)).status == "scheduled" and x.attempt == attempt and x)  # noqa: B023
-            assert (error_of(task)["type"], error_of(task)["category"]) == (expected[status], "transient")
+            task = eventually(lambda: (x := get_task(task_id)).status == "scheduled" and x.attempt == attempt and x)  # noqa: B023
+            assert (get_error(task)["type"], get_error(task)["category"]) == (expected[status], "transient")
             assert task.lane == "retry"
             delay = DELAYS[expected[status]][attempt - 1]
             assert delay <= get_delay(task) <= delay * 1.1 + 0.1
@@ -162,7 +156,7 @@ def test_an_actors_own_policy(worker: Start, clock: Clock) -> None:
     worker()
     task_id = submit("agent_like", {}).task_id
     for attempt, delay in ((1, 5), (2, 20)):
-        task = eventually(lambda n=attempt: (x := get_task(task_id)).status == "scheduled" and x.attempt == n and x)
+        task = eventually(lambda: (x := get_task(task_id)).status == "scheduled" and x.attempt == attempt and x)  # noqa: B023
         assert delay <= get_delay(task) <= delay * 1.1 + 0.1
         clock.advance(delay * 1.1 + 1)
     assert wait_until_finished(task_id).attempt == 3
@@ -174,8 +168,8 @@ def test_results_that_are_not_json_end_dead_with_the_reason(worker: Start) -> No
     fine = submit("note", {"value": 1}).task_id
     for kind, task_id in zip(ODD_RESULTS, ids, strict=True):
         task = wait_until_finished(task_id)
-        assert (task.status, task.attempt, error_of(task)["type"]) == ("dead", 1, "ResultNotJson"), kind
-        assert "result" in error_of(task)["message"].lower()
+        assert (task.status, task.attempt, get_error(task)["type"]) == ("dead", 1, "ResultNotJson"), kind
+        assert "result" in get_error(task)["message"].lower()
     assert wait_until_finished(fine).status == "completed"
 
 
@@ -185,13 +179,13 @@ def test_errors_that_are_hard_to_keep_are_kept(worker: Start) -> None:
     ids = dict(zip(kinds, submit_many([NewTask("odd_error", {"text": kind}) for kind in kinds]), strict=True))
     tasks = {kind: wait_until_finished(task_id) for kind, task_id in ids.items()}
     assert {task.status for task in tasks.values()} == {"dead"}
-    assert error_of(tasks["nul"])["message"] == "before\N{REPLACEMENT CHARACTER}after ?"
-    assert 10_000 <= len(error_of(tasks["huge"])["message"]) < 11_000
-    assert "10000000 characters in all" in error_of(tasks["huge"])["message"]
-    assert error_of(tasks["unprintable"])["type"] == "Unprintable"
-    assert error_of(tasks["exit"])["type"] == "SystemExit"
-    assert set(error_of(tasks["details"])["details"]) == {"when", "what", "nul", "nan"}
-    assert all("controlactors.py" in error_of(task)["traceback"] for task in tasks.values())
+    assert get_error(tasks["nul"])["message"] == "before\N{REPLACEMENT CHARACTER}after ?"
+    assert 10_000 <= len(get_error(tasks["huge"])["message"]) < 11_000
+    assert "10000000 characters in all" in get_error(tasks["huge"])["message"]
+    assert get_error(tasks["unprintable"])["type"] == "Unprintable"
+    assert get_error(tasks["exit"])["type"] == "SystemExit"
+    assert set(get_error(tasks["details"])["details"]) == {"when", "what", "nul", "nan"}
+    assert all("controlactors.py" in get_error(task)["traceback"] for task in tasks.values())
 
 
 @pytest.mark.parametrize("actor", ["limited", "async_limited"])
@@ -199,8 +193,8 @@ def test_a_time_limit(worker: Start, clock: Clock, actor: str) -> None:
     worker()
     task_id = submit(actor, {}).task_id
     first = wait_for_status(task_id, "scheduled")
-    assert (error_of(first)["type"], "0.3 s" in error_of(first)["message"]) == ("TimeLimitExceeded", True)
-    assert "controlactors.py" in error_of(first)["traceback"]  # the line at that time
+    assert (get_error(first)["type"], "0.3 s" in get_error(first)["message"]) == ("TimeLimitExceeded", True)
+    assert "controlactors.py" in get_error(first)["traceback"]  # the line at that time
     clock.advance(10)
     task = wait_until_finished(task_id)
     assert (task.status, task.attempt) == ("dead", 2)
@@ -212,5 +206,5 @@ def test_the_token_limit(worker: Start) -> None:
     over = submit("spends", {"value": 200}).task_id
     assert wait_until_finished(fine).usage == {"tokens": 100, "cost": 5.0}
     task = wait_until_finished(over)
-    assert (task.status, task.attempt, error_of(task)["type"]) == ("dead", 1, "TokenLimitExceeded")
+    assert (task.status, task.attempt, get_error(task)["type"]) == ("dead", 1, "TokenLimitExceeded")
     assert task.usage == {"tokens": 110, "cost": 5.5}  # all that was used is counted, also above the limit

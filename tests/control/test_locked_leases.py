@@ -12,6 +12,7 @@ import tests.support.controlactors  # noqa: F401  (declares the actors that the 
 from state import get_task, submit
 from tests.support.eventually import eventually
 from tests.support.following import wait_for_line
+from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
 LEASE = 6
@@ -40,7 +41,7 @@ def test_code_is_stopped_before_its_lease_ends_if_the_lease_is_locked(
 
 
 def test_a_lock_that_ends_before_the_lease_stops_no_code(
-    worker: Callable[..., WorkerTree], database_url: str, connection: psycopg.Connection, tmp_path: Path
+    worker: Callable[..., WorkerTree], database_url: str, connection: Observer, tmp_path: Path
 ) -> None:
     worker(threads=1, lease_seconds=LEASE, pulse_seconds=0.2)
     out = tmp_path / "out.txt"

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
 
 import state
@@ -16,6 +15,7 @@ from state.workers.leases import Claimed, Settlement
 from tests.support.claims import BOOM
 from tests.support.clock import Clock
 from tests.support.lostanswers import LostAnswers
+from tests.support.observer import Observer
 
 Running = Callable[..., Claimed]
 Put = Callable[[str, str], None]
@@ -113,7 +113,7 @@ def test_a_pause_over_the_token_limit_whose_answer_was_lost(
     assert (ended.status, (ended.error or {})["type"]) == ("dead", "TokenLimitExceeded")
 
 
-def test_a_delete_whose_answer_was_lost(lost: LostAnswers, dead: Running, connection: psycopg.Connection) -> None:
+def test_a_delete_whose_answer_was_lost(lost: LostAnswers, dead: Running, connection: Observer) -> None:
     task = dead()
     lost.of_statement("hide")
     state.delete(task.id)

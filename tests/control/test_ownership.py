@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
-import psycopg
 import pytest
 
 import actors  # noqa: F401  (sets the broker)
@@ -16,6 +15,7 @@ import tests.support.controlactors  # noqa: F401  (declares the actors that the 
 from state import get_attempts, get_events, get_task, submit
 from tests.support.eventually import eventually
 from tests.support.following import wait_for_line, wait_until_finished
+from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 from tests.support.workers import TEST_ACTORS, WorkerTree
 
@@ -110,7 +110,7 @@ def test_a_task_is_released_only_when_its_code_is_gone(worker: Start, tmp_path: 
 
 
 def test_a_process_that_dies_during_its_replacement_loses_nothing(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection
+    worker: Start, tmp_path: Path, connection: Observer
 ) -> None:
     """The end of the task is noted in its lease. The process that recovers the lease writes it, once."""
     tree = worker(threads=1, actors=f"{TEST_ACTORS},tests.control.slowends")

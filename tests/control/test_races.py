@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
 
 import state
@@ -17,6 +16,7 @@ from state.maintenance.sweep import read_last_seen, sweep
 from state.workers import leases
 from state.workers.leases import Claimed, Settlement
 from tests.support.clock import Clock
+from tests.support.observer import Observer
 
 Take = Callable[..., list[Claimed]]
 pytestmark = pytest.mark.usefixtures("simple_actors")
@@ -45,7 +45,7 @@ def together(*works: Callable[[Connection], None]) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
-def ends(connection: psycopg.Connection) -> dict[str, int]:
+def ends(connection: Observer) -> dict[str, int]:
     """Returns the number of tasks by status. Each must have ended once, and kept its end."""
     doubles = connection.execute(
         "SELECT task_id FROM callboard.events WHERE kind = 'status' "
@@ -64,7 +64,7 @@ def ends(connection: psycopg.Connection) -> dict[str, int]:
     return {row["status"]: row["n"] for row in rows}
 
 
-def test_cancel_races_completion_a_thousand_times(take: Take, connection: psycopg.Connection) -> None:
+def test_cancel_races_completion_a_thousand_times(take: Take, connection: Observer) -> None:
     ids = submit_many([NewTask("quick", {}) for _ in range(COUNT)])
     refused: list[str] = []
 
@@ -100,7 +100,7 @@ def test_cancel_races_completion_a_thousand_times(take: Take, connection: psycop
 
 
 def test_the_sweeper_races_completion_a_thousand_times(
-    take: Take, connection: psycopg.Connection, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    take: Take, connection: Observer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submit_many([NewTask("quick", {}, max_attempts=1) for _ in range(COUNT)])
     claimed = take(COUNT)
@@ -129,7 +129,7 @@ def test_the_sweeper_races_completion_a_thousand_times(
     assert counts["dead"] == COUNT - len(won) > 0
 
 
-def test_pause_and_resume_race_claims_and_ends(take: Take, connection: psycopg.Connection) -> None:
+def test_pause_and_resume_race_claims_and_ends(take: Take, connection: Observer) -> None:
     ids = submit_many([NewTask("quick", {}) for _ in range(300)])
     done = threading.Event()
 

@@ -17,7 +17,14 @@ from broker.execution import sandboxes
 from state import get_attempts, get_events, get_task, submit
 from state.errors import InvalidPayload
 from tests.support.eventually import eventually
-from tests.support.following import get_stages, read_lines, wait_for_line, wait_for_status, wait_until_finished
+from tests.support.following import (
+    get_error,
+    get_stages,
+    read_lines,
+    wait_for_line,
+    wait_for_status,
+    wait_until_finished,
+)
 from tests.support.workers import WITHOUT_TIMER, WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -90,8 +97,8 @@ def test_a_command_that_cannot_be_started_is_not_tried_again(worker: Start) -> N
     worker()
     task = wait_until_finished(run("no-such-program"))
     assert (task.status, task.attempt) == ("dead", 1)
-    assert (task.error["type"], task.error["category"]) == ("CommandNotFound", "permanent")
-    assert "no-such-program" in task.error["message"]
+    assert (get_error(task)["type"], get_error(task)["category"]) == ("CommandNotFound", "permanent")
+    assert "no-such-program" in get_error(task)["message"]
 
 
 def test_without_a_starter_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +150,7 @@ def test_a_cancel_at_any_moment_leaves_no_process(worker: Start, tmp_path: Path)
     out = tmp_path / "out.txt"
     tasks = [family(out) for _ in range(12)]
     for task_id in tasks:
-        eventually(lambda task_id=task_id: get_task(task_id).status == "running", every=0.005)
+        eventually(lambda: get_task(task_id).status == "running", every=0.005)  # noqa: B023
         state.cancel(task_id)
     assert {wait_until_finished(task_id).status for task_id in tasks} == {"canceled"}
     nothing_is_left(pids(out, 0), tmp_path)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 import structlog
 
@@ -19,6 +18,7 @@ from state.settings import get_settings
 from tests.control.servers import answering
 from tests.support import controlactors  # noqa: F401  (declares the actors)
 from tests.support.following import wait_for_status, wait_until_finished
+from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -203,7 +203,7 @@ def test_no_half_of_a_secret_is_left_where_a_traceback_is_cut() -> None:
 
 @pytest.mark.parametrize("way", ["exception", "provider", "result"])
 def test_a_canary_is_found_nowhere(
-    worker: Start, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, way: str
+    worker: Start, connection: Observer, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     monkeypatch.setenv("TEST_API_KEY", CANARY)
     monkeypatch.setenv("CALLBOARD_SECRET_NAMES", "x-license")

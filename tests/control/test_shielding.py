@@ -65,7 +65,7 @@ def test_interrupts_at_random_moments_leave_no_lock_behind() -> None:
         if target.running.interrupt(dice.choice([CancelRequested, ShuttingDown])):
             sent += 1
             rounds = target.rounds
-            eventually(lambda b=before, r=rounds: target.interrupted > b or target.rounds > r, timeout=5, every=0)
+            eventually(lambda: target.interrupted > before or target.rounds > rounds, timeout=5, every=0)  # noqa: B023
         # The reporter takes the same lock, so it must be free.
         assert target.condition.acquire(timeout=5)
         target.condition.release()

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
-import psycopg
 import pytest
 
 import actors  # noqa: F401  (sets the broker)
@@ -21,6 +20,7 @@ from state.workers.registry import list_workers
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.following import get_stages, read_lines, wait_for_line, wait_for_status, wait_until_finished
+from tests.support.observer import Observer
 from tests.support.workers import TEST_ACTORS, WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -70,7 +70,7 @@ def test_an_async_actor_has_time_to_clean_up_before_it_counts_as_stopped(worker:
 
 
 def test_a_task_that_waits_for_a_thread_is_stopped_before_it_runs(
-    worker: Start, tmp_path: Path, connection: psycopg.Connection
+    worker: Start, tmp_path: Path, connection: Observer
 ) -> None:
     tree = worker(threads=1)
     out = tmp_path / "out.txt"
@@ -153,7 +153,7 @@ def test_a_replaced_process_can_be_replaced_again_and_its_children_are_gone(work
         child = int(read_lines(out)[0].split()[1])
         state.cancel(task_id, force=True)
         assert wait_until_finished(task_id, timeout=20).status == "canceled"
-        eventually(lambda child=child: not psutil.pid_exists(child), what="the child is gone")
+        eventually(lambda: not psutil.pid_exists(child), what="the child is gone")  # noqa: B023
     assert tree.log.read_text().count('"worker ready"') >= 2
     tree.terminate()
     assert tree.wait(timeout=20) == 0

@@ -14,6 +14,7 @@ from state import get_attempts, get_events, get_task, submit
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.following import wait_for_line, wait_for_status, wait_until_finished
+from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WITHOUT_TIMER, WorkerTree
 
@@ -21,7 +22,7 @@ Start = Callable[..., WorkerTree]
 
 
 @pytest.fixture
-def own_rows(connection: psycopg.Connection) -> Callable[[], list[tuple[str, int]]]:
+def own_rows(connection: Observer) -> Callable[[], list[tuple[str, int]]]:
     """A table of the user."""
     connection.execute("CREATE TABLE own_rows (task_id text, epoch integer)")
 
@@ -37,7 +38,7 @@ OwnRows = Callable[[], list[tuple[str, int]]]
 
 @pytest.mark.parametrize("text", ["", "late"])
 def test_writes_and_completion_commit_together(
-    worker: Start, own_rows: OwnRows, connection: psycopg.Connection, text: str
+    worker: Start, own_rows: OwnRows, connection: Observer, text: str
 ) -> None:
     tree = worker()
     task_id = submit("transacts", {"text": text}).task_id
@@ -108,7 +109,7 @@ def test_a_process_that_lost_its_lease_inside_writes_nothing(worker: Start, own_
 
 
 def test_a_lease_lost_inside_is_noticed_at_the_end(
-    worker: Start, own_rows: OwnRows, tmp_path: Path, connection: psycopg.Connection
+    worker: Start, own_rows: OwnRows, tmp_path: Path, connection: Observer
 ) -> None:
     """Only the fence of the settlement can notice it: the worker does not know."""
     out = tmp_path / "out.txt"
@@ -126,7 +127,7 @@ def test_a_lease_lost_inside_is_noticed_at_the_end(
     assert get_task(task_id).status == "running"
 
 
-def nothing_left_open(connection: psycopg.Connection) -> bool:
+def nothing_left_open(connection: Observer) -> bool:
     left_open = connection.execute(
         "SELECT count(*) AS n FROM pg_stat_activity "
         "WHERE state = 'idle in transaction' AND application_name = 'callboard'"
@@ -136,7 +137,7 @@ def nothing_left_open(connection: psycopg.Connection) -> bool:
 
 @pytest.mark.parametrize(("verb", "after"), [("cancel", "canceled"), ("pause", "paused")])
 def test_stopped_inside_leaves_nothing_behind(
-    worker: Start, own_rows: OwnRows, tmp_path: Path, connection: psycopg.Connection, verb: str, after: str
+    worker: Start, own_rows: OwnRows, tmp_path: Path, connection: Observer, verb: str, after: str
 ) -> None:
     worker()
     out = tmp_path / "out.txt"

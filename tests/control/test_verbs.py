@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import psycopg
 import pytest
 
 import state
@@ -14,8 +13,9 @@ from state.transitions import STATUSES
 from state.workers import leases
 from state.workers.leases import Claimed, Settlement
 from state.workers.pulse import send_pulse
-from tests.support.claims import BOOM
+from tests.support.claims import BOOM, Claimer
 from tests.support.clock import Clock
+from tests.support.observer import Observer
 
 Running = Callable[..., Claimed]
 pytestmark = pytest.mark.usefixtures("simple_actors")
@@ -55,7 +55,7 @@ def test_every_verb_in_every_status(verb: str, put: Callable[[str, str], None], 
 
 
 def test_a_paused_task_keeps_its_checkpoint_lane_and_attempt(
-    running: Running, worker_connection: Connection, take: Running
+    running: Running, worker_connection: Connection, take: Claimer
 ) -> None:
     task = running()
     leases.save("w1", task.id, task.epoch, {"page": 7})
@@ -67,7 +67,7 @@ def test_a_paused_task_keeps_its_checkpoint_lane_and_attempt(
     assert get_attempts(task.id)[0]["outcome"] == "paused"
     resumed = state.resume(task.id)
     assert (resumed.status, resumed.lane) == ("queued", "primary")
-    [again] = take()  # type: ignore[misc]
+    [again] = take()
     assert (again.checkpoint, again.attempt, again.epoch) == ({"page": 7}, 1, 2)
 
 
@@ -88,7 +88,7 @@ def test_a_cancel_replaces_a_pause_but_a_pause_does_not_replace_a_cancel(running
 
 
 def test_a_stale_request_does_not_stop_a_later_execution(
-    running: Running, worker_connection: Connection, take: Running, clock: Clock, connection: psycopg.Connection
+    running: Running, worker_connection: Connection, take: Claimer, clock: Clock, connection: Observer
 ) -> None:
     task = running()
     state.pause(task.id)
@@ -119,7 +119,7 @@ def test_a_failure_for_good_is_not_undone_by_a_pause(running: Running, worker_co
     assert (get_task(other.id).status, get_task(other.id).attempt) == ("paused", 1)
 
 
-def test_the_age_of_a_paused_task_does_not_grow(clock: Clock, take: Running) -> None:
+def test_the_age_of_a_paused_task_does_not_grow(clock: Clock, take: Claimer) -> None:
     task_id = submit("quick", {}, max_age_seconds=60).task_id
     clock.advance(50)
     state.pause(task_id)
@@ -147,7 +147,7 @@ def test_pausing_over_the_token_limit_ends_it(
 
 
 def test_delete_hides_a_task_and_keeps_its_row(
-    running: Running, worker_connection: Connection, connection: psycopg.Connection
+    running: Running, worker_connection: Connection, connection: Observer
 ) -> None:
     task = running()
     leases.settle(worker_connection, "w1", [Settlement(task.id, task.epoch, "completed", result=1)])
@@ -175,7 +175,7 @@ EXITS: dict[str, Callable[[str], object]] = {"cancel": state.cancel, "pause": st
 @pytest.mark.parametrize("verb", EXITS)
 @pytest.mark.parametrize("before", ["queued", "waiting"])
 def test_a_task_that_leaves_its_line_leaves_nothing_there(
-    put: Callable[[str, str], None], connection: psycopg.Connection, verb: str, before: str
+    put: Callable[[str, str], None], connection: Observer, verb: str, before: str
 ) -> None:
     task_id = submit("quick", {}, tenant="acme").task_id
     put(task_id, before)
@@ -189,7 +189,7 @@ def test_a_task_that_leaves_its_line_leaves_nothing_there(
     assert set(row.values()) == {None}
 
 
-def test_an_expired_task_leaves_nothing_at_its_gate(clock: Clock, connection: psycopg.Connection) -> None:
+def test_an_expired_task_leaves_nothing_at_its_gate(clock: Clock, connection: Observer) -> None:
     submit("quick", {}, max_age_seconds=10)
     connection.execute("UPDATE callboard.tasks SET woken_for = 'g', woken_at = callboard.now()")
     clock.advance(11)

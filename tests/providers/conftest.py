@@ -1,5 +1,8 @@
 """The test servers, with the environment that leads the providers to them."""
 
+from collections.abc import Iterator
+from typing import TypeVar
+
 import pytest
 from PIL import Image
 
@@ -8,9 +11,11 @@ from tests.providers.servers import ChatServer, LeonardoServer, MidjourneyServer
 
 VARIABLES = ("LEONARDO", "MIDJOURNEY", "OPENROUTER")
 
+_Server = TypeVar("_Server", LeonardoServer, MidjourneyServer, ChatServer)
+
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch):
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """A developer's own keys must not get into a test."""
     for name in VARIABLES:
         for what in ("API_KEY", "BASE_URL", "MODEL", "EMBEDDING_MODEL"):
@@ -18,7 +23,7 @@ def _clean_environment(monkeypatch):
         monkeypatch.setenv(f"{name}_TIMEOUT", "5")
 
 
-def _lead_to(server, prefix, key, monkeypatch):
+def _lead_to(server: _Server, prefix: str, key: str, monkeypatch: pytest.MonkeyPatch) -> _Server:
     server.reset()
     monkeypatch.setenv(f"{prefix}_BASE_URL", server.base_url)
     monkeypatch.setenv(f"{prefix}_API_KEY", key)
@@ -26,35 +31,35 @@ def _lead_to(server, prefix, key, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def _running_leonardo():
+def _running_leonardo() -> Iterator[LeonardoServer]:
     with LeonardoServer() as server:
         yield server
 
 
 @pytest.fixture
-def leonardo_server(_running_leonardo, monkeypatch):
+def leonardo_server(_running_leonardo: LeonardoServer, monkeypatch: pytest.MonkeyPatch) -> LeonardoServer:
     return _lead_to(_running_leonardo, "LEONARDO", leonardo.KEY, monkeypatch)
 
 
 @pytest.fixture(scope="session")
-def _running_midjourney():
+def _running_midjourney() -> Iterator[MidjourneyServer]:
     with MidjourneyServer(can_cancel=True) as server:
         yield server
 
 
 @pytest.fixture
-def midjourney_server(_running_midjourney, monkeypatch):
+def midjourney_server(_running_midjourney: MidjourneyServer, monkeypatch: pytest.MonkeyPatch) -> MidjourneyServer:
     return _lead_to(_running_midjourney, "MIDJOURNEY", midjourney.SECRET, monkeypatch)
 
 
 @pytest.fixture(scope="session")
-def _running_chat():
+def _running_chat() -> Iterator[ChatServer]:
     with ChatServer() as server:
         yield server
 
 
 @pytest.fixture
-def chat_server(_running_chat, monkeypatch):
+def chat_server(_running_chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> ChatServer:
     return _lead_to(_running_chat, "OPENROUTER", chat.KEY, monkeypatch)
 
 

@@ -1,5 +1,7 @@
 """What the media actor does with a provider, in short."""
 
+from typing import Any
+
 from providers.media import registry
 from providers.media.protocol import JobRef, JobStatus, SourceData
 
@@ -8,7 +10,7 @@ def submit(
     name: str,
     action: str = "txt2img",
     prompt: str | None = "a cat",
-    params: dict | None = None,
+    params: dict[str, Any] | None = None,
     source: SourceData | None = None,
     key: str = "key-1",
 ) -> JobRef:

@@ -22,17 +22,17 @@ PUBLIC = "8.8.8.8 1.1.1.1 100.63.255.255 100.128.0.1 172.32.0.1 192.0.1.1 2606:4
 
 
 @pytest.mark.parametrize("address", ["", *PRIVATE.split()])
-def test_not_public(address):
+def test_not_public(address: str) -> None:
     assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
-def test_public(address):
+def test_public(address: str) -> None:
     assert is_public(address)
 
 
 @given(st.ip_addresses(v=4))
-def test_no_ipv4_address_inside_an_ipv6_one_is_public(address):
+def test_no_ipv4_address_inside_an_ipv6_one_is_public(address: ipaddress.IPv4Address) -> None:
     number = int(address)
     for prefix in ("::", "::ffff:0:0", "::ffff:0:0:0", "64:ff9b::", "2606:4700::5efe:0:0"):
         assert not is_public(str(ipaddress.IPv6Address(int(ipaddress.IPv6Address(prefix)) | number)))
@@ -40,5 +40,5 @@ def test_no_ipv4_address_inside_an_ipv6_one_is_public(address):
 
 
 @given(st.ip_addresses())
-def test_public_means_global_to_python_too(address):
+def test_public_means_global_to_python_too(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
     assert not is_public(str(address)) or address.is_global

@@ -8,6 +8,10 @@ import textwrap
 import threading
 import time
 import zlib
+from collections.abc import Callable
+from pathlib import Path
+from socket import socket
+from typing import Any, Never
 
 import pytest
 
@@ -17,12 +21,15 @@ from tests.providers.servers.raw import RawServer, respond
 
 TRUSTED = frozenset({"127.0.0.1"})
 
+Script = Callable[[socket], object]
+Fetch = Callable[..., Any]  # the download, or its error
+
 
 @pytest.fixture
-def fetch(tmp_path):
+def fetch(tmp_path: Path) -> Fetch:
     """Download what a script sends; after an error nothing may be left in the folder."""
 
-    def run(script, path="/x.png", **policy):
+    def run(script: Script, path: str = "/x.png", **policy: Any) -> Any:
         with RawServer(script) as server:
             try:
                 return download(f"{server.origin}{path}", tmp_path, DownloadPolicy(TRUSTED, **policy))
@@ -33,7 +40,7 @@ def fetch(tmp_path):
     return run
 
 
-def forever(connection, piece, head=b"HTTP/1.1 200 OK\r\n", pause=0.0):
+def forever(connection: socket, piece: bytes, head: bytes = b"HTTP/1.1 200 OK\r\n", pause: float = 0.0) -> None:
     connection.sendall(head)
     pacer = threading.Event()
     while True:
@@ -42,7 +49,7 @@ def forever(connection, piece, head=b"HTTP/1.1 200 OK\r\n", pause=0.0):
             pacer.wait(pause)
 
 
-def test_a_download_arrives_whole(fetch, image, tmp_path):
+def test_a_download_arrives_whole(fetch: Fetch, image: bytes, tmp_path: Path) -> None:
     found = fetch(respond(image, "Content-Type: image/png", f"Content-Length: {len(image)}"), "/../../etc/passwd")
     assert found.path.parent == tmp_path
     assert found.path.name.startswith("download-")
@@ -51,12 +58,12 @@ def test_a_download_arrives_whole(fetch, image, tmp_path):
     assert found.sha256 == hashlib.sha256(image).hexdigest()
 
 
-def test_a_compressed_one_is_decompressed(fetch, image):
+def test_a_compressed_one_is_decompressed(fetch: Fetch, image: bytes) -> None:
     found = fetch(respond(gzip.compress(image), "Content-Type: image/png", "Content-Encoding: gzip"))
     assert found.path.read_bytes() == image
 
 
-def test_the_content_decides_when_the_header_says_another_allowed_type_or_nothing(fetch, image):
+def test_the_content_decides_when_the_header_says_another_allowed_type_or_nothing(fetch: Fetch, image: bytes) -> None:
     for header in ("Content-Type: image/webp", "Content-Type: application/octet-stream", "X-Nothing: x"):
         assert fetch(respond(image, header)).media_type == "image/png"
 
@@ -71,11 +78,11 @@ def test_the_content_decides_when_the_header_says_another_allowed_type_or_nothin
         (b"", "Content-Type: image/png"),
     ],
 )
-def test_what_is_no_media_is_refused(fetch, body, header):
+def test_what_is_no_media_is_refused(fetch: Fetch, body: bytes, header: str) -> None:
     assert fetch(respond(body, header)).type == "ServerError"
 
 
-def test_only_the_types_asked_for(fetch, image):
+def test_only_the_types_asked_for(fetch: Fetch, image: bytes) -> None:
     error = fetch(respond(image, "Content-Type: image/png"), media_types=frozenset({"video/mp4"}))
     assert "image/png" in str(error)
 
@@ -92,31 +99,31 @@ def test_only_the_types_asked_for(fetch, image):
         ("304 Not Modified", "ProviderError"),
     ],
 )
-def test_other_statuses(fetch, image, status, kind):
+def test_other_statuses(fetch: Fetch, image: bytes, status: str, kind: str) -> None:
     assert fetch(respond(image, "Content-Type: image/png", "Retry-After: 3", status=status)).type == kind
 
 
-def test_a_length_that_lies(fetch, image):
+def test_a_length_that_lies(fetch: Fetch, image: bytes) -> None:
     assert fetch(respond(image, f"Content-Length: {len(image) + 10}")).type == "NetworkTimeout"
     assert fetch(respond(image, f"Content-Length: {len(image) - 10}")).size == len(image) - 10
 
 
-def test_too_large_by_its_own_account(fetch, image):
+def test_too_large_by_its_own_account(fetch: Fetch, image: bytes) -> None:
     error = fetch(respond(image, "Content-Length: 10000000000"), max_bytes=1000)
     assert (error.type, str(error)) == ("InvalidInput", "The download is larger than 1000 bytes")
 
 
 @pytest.mark.parametrize("head", ["Content-Length: 10", "Content-Encoding: gzip", "Transfer-Encoding: chunked"])
-def test_nonsense_in_the_body(fetch, head):
+def test_nonsense_in_the_body(fetch: Fetch, head: str) -> None:
     assert fetch(respond(b"zz\r\nnonsense", head)).type in ("NetworkTimeout", "ServerError")
 
 
-def test_an_endless_body_is_cut_at_the_cap(fetch, image):
+def test_an_endless_body_is_cut_at_the_cap(fetch: Fetch, image: bytes) -> None:
     error = fetch(lambda connection: forever(connection, image, b"HTTP/1.1 200 OK\r\n\r\n"), max_bytes=1_000_000)
     assert error.type == "InvalidInput"
 
 
-def test_a_gzip_bomb_is_cut_at_the_cap(fetch, image):
+def test_a_gzip_bomb_is_cut_at_the_cap(fetch: Fetch, image: bytes) -> None:
     bomb = gzip.compress(image + bytes(50_000_000))
     error = fetch(respond(bomb, "Content-Encoding: gzip", f"Content-Length: {len(bomb)}"), max_bytes=1_000_000)
     assert error.type == "InvalidInput"
@@ -145,19 +152,19 @@ def _empty_blocks() -> bytes:
         pytest.param(lambda connection: connection.recv(1), id="hangs"),
     ],
 )
-def test_the_time_is_bounded_in_total(fetch, script):
+def test_the_time_is_bounded_in_total(fetch: Fetch, script: Script) -> None:
     began = time.monotonic()
     error = fetch(script, max_seconds=0.5)
     assert error.type == "NetworkTimeout"
     assert time.monotonic() - began < 5
 
 
-def test_a_cut_at_the_deadline_does_not_look_like_the_end(fetch, image):
+def test_a_cut_at_the_deadline_does_not_look_like_the_end(fetch: Fetch, image: bytes) -> None:
     error = fetch(lambda connection: forever(connection, image, b"HTTP/1.1 200 OK\r\n\r\n", 0.05), max_seconds=0.5)
     assert str(error) == "It took longer than 0.5 s"
 
 
-def test_a_folder_that_is_not_there(tmp_path):
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ProviderError, match="Cannot store"):
         download("https://example.com/x.png", tmp_path / "missing", DownloadPolicy())
 
@@ -178,7 +185,7 @@ folder = Path(tempfile.mkdtemp())
     return done.stdout
 
 
-def test_a_full_disk_leaves_no_partial_file():
+def test_a_full_disk_leaves_no_partial_file() -> None:
     printed = in_a_process_of_its_own("""
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         with RawServer(respond(b"\\x89PNG\\r\\n\\x1a\\n" + bytes(1_000_000))) as server:
@@ -191,11 +198,11 @@ def test_a_full_disk_leaves_no_partial_file():
     assert printed.strip() == "ProviderError unknown Cannot store the download: File too large []"
 
 
-def test_memory_stays_flat():
+def test_memory_stays_flat() -> None:
     """200 MB in a body, and as many in a bomb, while the server (which makes them) runs elsewhere."""
     size = 200_000_000
 
-    def large(connection):
+    def large(connection: socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n\x89PNG\r\n\x1a\n")
         for _ in range(size // 1_000_000):
             connection.sendall(bytes(1_000_000))
@@ -217,11 +224,11 @@ def test_memory_stays_flat():
     assert grown < 30_000, "kilobytes"
 
 
-def test_an_interrupt_leaves_no_partial_file(tmp_path, image):
+def test_an_interrupt_leaves_no_partial_file(tmp_path: Path, image: bytes) -> None:
     class Interrupted(BaseException):
         pass
 
-    def resolver(host, port):
+    def resolver(host: str, port: int) -> Never:
         assert list(tmp_path.iterdir())
         raise Interrupted
 

@@ -2,6 +2,10 @@
 
 import ssl
 import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from socket import socket
+from typing import Any
 
 import pytest
 
@@ -11,30 +15,32 @@ from providers.errors import PermissionDenied, ProviderError
 from providers.settings import DownloadSettings
 from tests.providers.servers.raw import RawServer, respond
 
+Tls = tuple[ssl.SSLContext, ssl.SSLContext]  # of a server, and of a client that trusts it
+
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 
 
 @pytest.fixture
-def canary():
+def canary() -> Iterator[RawServer]:
     """Nobody may ever come here."""
     with RawServer(respond(PNG, "Content-Type: image/png")) as server:
         yield server
         assert server.connections == 0
 
 
-def answers(*addresses: str):
+class Answers:
     """A resolver with one answer after the other; the last one repeats."""
-    asked = []
 
-    def resolver(host, port):
-        asked.append((host, port))
-        return [addresses[min(len(asked), len(addresses)) - 1]]
+    def __init__(self, *addresses: str) -> None:
+        self._addresses = addresses
+        self.asked: list[tuple[str, int]] = []
 
-    resolver.asked = asked
-    return resolver
+    def __call__(self, host: str, port: int) -> list[str]:
+        self.asked.append((host, port))
+        return [self._addresses[min(len(self.asked), len(self._addresses)) - 1]]
 
 
-def refused(url, folder, **policy):
+def refused(url: str, folder: Path, **policy: Any) -> str:
     with pytest.raises(PermissionDenied) as caught:
         download(url, folder, DownloadPolicy(**policy))
     assert list(folder.iterdir()) == []
@@ -57,7 +63,7 @@ def refused(url, folder, **policy):
         "[::]",
     ],
 )
-def test_loopback_however_it_is_written(canary, scheme, host, tmp_path):
+def test_loopback_however_it_is_written(canary: RawServer, scheme: str, host: str, tmp_path: Path) -> None:
     refused(f"{scheme}://{host}:{canary.port}/x.png", tmp_path)
 
 
@@ -68,8 +74,8 @@ def test_loopback_however_it_is_written(canary, scheme, host, tmp_path):
         "168.63.129.16", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "fd00:ec2::254",
     ],
 )  # fmt: skip
-def test_a_name_that_leads_inside(canary, address, tmp_path):
-    resolver = answers(address)
+def test_a_name_that_leads_inside(canary: RawServer, address: str, tmp_path: Path) -> None:
+    resolver = Answers(address)
     message = refused(f"https://pictures.example:{canary.port}/x.png", tmp_path, resolver=resolver)
     assert message == "pictures.example is not on the public internet"
     assert resolver.asked == [("pictures.example", canary.port)]
@@ -82,23 +88,23 @@ def test_a_name_that_leads_inside(canary, address, tmp_path):
         "x.png", "", "https:///x", "https://user:pass@example.com/x", "gopher://127.0.0.1/",
     ],
 )  # fmt: skip
-def test_only_https_with_a_host_and_no_user(url, tmp_path):
-    refused(url, tmp_path, resolver=answers("127.0.0.1"))
+def test_only_https_with_a_host_and_no_user(url: str, tmp_path: Path) -> None:
+    refused(url, tmp_path, resolver=Answers("127.0.0.1"))
 
 
 @pytest.mark.parametrize("url", ["https://a b.example/", "https://[::1", "https://a.example:99999/"])
-def test_urls_that_are_none(url, tmp_path):
+def test_urls_that_are_none(url: str, tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught:
-        download(url, tmp_path, DownloadPolicy(resolver=answers("127.0.0.1")))
+        download(url, tmp_path, DownloadPolicy(resolver=Answers("127.0.0.1")))
     assert caught.value.category == "permanent"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "inside.example"])
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See", "307 Temporary", "308 Permanent"])
-def test_a_redirect_is_checked_like_the_first_url(canary, status, host, tmp_path):
+def test_a_redirect_is_checked_like_the_first_url(canary: RawServer, status: str, host: str, tmp_path: Path) -> None:
     location = f"Location: https://{host}:{canary.port}/x.png"
 
-    def resolver(name, port):
+    def resolver(name: str, port: int) -> list[str]:
         return ["127.0.0.1"] if name == "inside.example" else module.resolve(name, port)
 
     with RawServer(respond(b"", location, status=status)) as server:
@@ -107,8 +113,8 @@ def test_a_redirect_is_checked_like_the_first_url(canary, status, host, tmp_path
     assert server.connections == 1
 
 
-def test_a_redirect_may_be_relative_but_not_endless(tmp_path):
-    def script(connection):
+def test_a_redirect_may_be_relative_but_not_endless(tmp_path: Path) -> None:
+    def script(connection: socket) -> None:
         if b"/end.png" in server.requests[-1]:
             respond(PNG)(connection)
         elif b"/round" in server.requests[-1]:
@@ -125,7 +131,7 @@ def test_a_redirect_may_be_relative_but_not_endless(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def tls(tmp_path_factory):
+def tls(tmp_path_factory: pytest.TempPathFactory) -> Tls:
     """A certificate for pictures.example, and the context of a client that knows it."""
     folder = tmp_path_factory.mktemp("tls")
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test"
@@ -137,16 +143,18 @@ def tls(tmp_path_factory):
 
 
 @pytest.fixture
-def internet(monkeypatch):
+def internet(monkeypatch: pytest.MonkeyPatch) -> None:
     """127.0.0.5 plays the public internet."""
     monkeypatch.setattr(module, "is_public", lambda address: address == "127.0.0.5")
 
 
-def test_a_name_that_changes_its_mind_is_resolved_once(canary, tls, internet, tmp_path):
+def test_a_name_that_changes_its_mind_is_resolved_once(
+    canary: RawServer, tls: Tls, internet: None, tmp_path: Path
+) -> None:
     server_context, client_context = tls
-    names = []
+    names: list[str | None] = []
     server_context.sni_callback = lambda _socket, name, _context: names.append(name)
-    resolver = answers("127.0.0.5", "127.0.0.1")
+    resolver = Answers("127.0.0.5", "127.0.0.1")
     script = respond(PNG, "Content-Type: image/png")
     with RawServer(script, "127.0.0.5", canary.port, server_context) as server:
         url = f"https://pictures.example:{server.port}/x.png"
@@ -159,17 +167,19 @@ def test_a_name_that_changes_its_mind_is_resolved_once(canary, tls, internet, tm
         refused(url, tmp_path, resolver=resolver)  # now it leads inside
 
 
-def test_the_certificate_must_be_of_the_name_that_was_asked_for(tls, internet, tmp_path):
+def test_the_certificate_must_be_of_the_name_that_was_asked_for(tls: Tls, internet: None, tmp_path: Path) -> None:
     server_context, client_context = tls
     with RawServer(respond(PNG), "127.0.0.5", tls=server_context) as server:
         for name, context in (("other.example", client_context), ("pictures.example", None)):
-            options = {"verify": context} if context else {}
-            policy = DownloadPolicy(resolver=answers("127.0.0.5"), **options)
+            options: dict[str, Any] = {"verify": context} if context else {}
+            policy = DownloadPolicy(resolver=Answers("127.0.0.5"), **options)
             with pytest.raises(ProviderError, match="CERTIFICATE_VERIFY_FAILED"):
                 download(f"https://{name}:{server.port}/x.png", tmp_path, policy)
 
 
-def test_the_next_address_is_tried_when_one_does_not_answer(canary, tls, internet, tmp_path, monkeypatch):
+def test_the_next_address_is_tried_when_one_does_not_answer(
+    canary: RawServer, tls: Tls, internet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server_context, client_context = tls
     monkeypatch.setattr(module, "is_public", lambda address: address in ("127.0.0.4", "127.0.0.5"))
     with RawServer(respond(PNG), "127.0.0.5", canary.port, server_context) as server:
@@ -178,14 +188,18 @@ def test_the_next_address_is_tried_when_one_does_not_answer(canary, tls, interne
         assert download(f"https://pictures.example:{server.port}/x.png", tmp_path, policy).size == len(PNG)
 
 
-def test_proxies_of_the_environment_are_not_asked(canary, tmp_path, monkeypatch):
+def test_proxies_of_the_environment_are_not_asked(
+    canary: RawServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for variable in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(variable, canary.origin)
     with RawServer(respond(PNG)) as server:
         download(server.origin, tmp_path, DownloadPolicy(frozenset({f"127.0.0.1:{server.port}"})))
 
 
-def test_trusted_hosts_come_from_the_environment_with_or_without_a_port(canary, tmp_path, monkeypatch):
+def test_trusted_hosts_come_from_the_environment_with_or_without_a_port(
+    canary: RawServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with RawServer(respond(PNG)) as server:
         monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", f" 127.0.0.1:{server.port}, minio ,")
         assert DownloadSettings().trusted == {f"127.0.0.1:{server.port}", "minio"}
@@ -194,6 +208,6 @@ def test_trusted_hosts_come_from_the_environment_with_or_without_a_port(canary, 
         download(canary.origin, tmp_path)
 
 
-def test_a_host_that_nobody_knows(tmp_path):
+def test_a_host_that_nobody_knows(tmp_path: Path) -> None:
     with pytest.raises(ProviderError, match="is not known"):
         download("https://no-such-host.invalid/x.png", tmp_path, DownloadPolicy())

@@ -47,7 +47,7 @@ def response(status: int, text: str = "", **headers: str) -> httpx2.Response:
         (418, "ProviderError", "unknown"),
     ],
 )
-def test_status_becomes_type_and_category(status, name, category):
+def test_status_becomes_type_and_category(status: int, name: str, category: str) -> None:
     error = make_error_from_response(response(status, "no"), "leonardo")
     assert (error.type, error.category) == (name, category)
     assert error.details == {"service": "leonardo", "status": status, "body": "no"}
@@ -76,28 +76,28 @@ NOW = datetime(2026, 1, 20, 12, 0, tzinfo=UTC)
         ("Tue, 20 Jan 2026 12:01:00 +999999999999999", None),
     ],
 )
-def test_retry_after(value, seconds):
+def test_retry_after(value: str | None, seconds: int | None) -> None:
     assert parse_retry_after(value, NOW) == seconds
 
 
 @given(st.text())
-def test_retry_after_takes_any_text(value):
+def test_retry_after_takes_any_text(value: str) -> None:
     seconds = parse_retry_after(value)
     assert seconds is None or 0 <= seconds <= 3600
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503])
-def test_retry_after_is_kept_for_a_transient_status(status):
+def test_retry_after_is_kept_for_a_transient_status(status: int) -> None:
     assert make_error_from_response(response(status, **{"Retry-After": "12"}), "x").retry_after == 12
     assert make_error_from_response(response(400, **{"Retry-After": "12"}), "x").retry_after is None
 
 
-def test_a_long_body_is_cut():
+def test_a_long_body_is_cut() -> None:
     error = make_error_from_response(response(500, "long " * 1000), "x")
     assert len(str(error)) < 600
 
 
-def test_credentials_do_not_get_into_messages():
+def test_credentials_do_not_get_into_messages() -> None:
     body = "key abc-very-secret of header Bearer abc-very-secret, or sk-or-v1-00112233445566 is wrong"
     error = make_error_from_response(response(401, body), "x")
     assert "secret" not in str(error) + str(error.details)
@@ -107,7 +107,7 @@ def test_credentials_do_not_get_into_messages():
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_no_half_of_a_key_is_left_where_a_body_is_cut(streamed):
+def test_no_half_of_a_key_is_left_where_a_body_is_cut(streamed: bool) -> None:
     for position in range(MAX_EXCERPT - 30, MAX_EXCERPT + 1):
         body = "." * position + "abc-very-secret" + "." * 30_000
         if streamed:
@@ -118,7 +118,7 @@ def test_no_half_of_a_key_is_left_where_a_body_is_cut(streamed):
         assert not set("abcverysecret") & set(error.details["body"])
 
 
-def test_moderation_means_invalid_input_with_any_of_its_statuses():
+def test_moderation_means_invalid_input_with_any_of_its_statuses() -> None:
     assert make_error_from_response(response(403, "content moderation filter: naked"), "x").type == "InvalidInput"
     assert make_error_from_response(response(403, "not your plan"), "x").type == "PermissionDenied"
 
@@ -137,13 +137,13 @@ def test_moderation_means_invalid_input_with_any_of_its_statuses():
         (httpx2.TooManyRedirects("round"), "ProviderError", True),
     ],
 )
-def test_exceptions_become_types(exception, name, sent):
+def test_exceptions_become_types(exception: httpx2.HTTPError | httpx2.InvalidURL, name: str, sent: bool) -> None:
     error = make_error_from_exception(exception, "midjourney")
     assert error.type == name
     assert error.details["sent"] is sent
 
 
-def test_every_type_has_the_category_of_the_design():
+def test_every_type_has_the_category_of_the_design() -> None:
     transient = {"RateLimited", "ServiceUnavailable", "ServerError", "NetworkTimeout", "Conflict", "TooEarly"}
     ours = [kind for kind in ProviderError.__subclasses__() if kind.__module__ == errors.__name__]  # actors add theirs
     for kind in ours:

@@ -1,6 +1,7 @@
 """Language providers: local summaries, the streamed chat, and text cut at sentence borders."""
 
 import threading
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,9 +9,9 @@ from hypothesis import strategies as st
 
 from providers.errors import InvalidInput, ProviderError
 from providers.language import registry
-from providers.language.protocol import Message
+from providers.language.protocol import Completion, Message
 from providers.language.sentences import count_tokens, split_parts, split_sentences
-from tests.providers.servers import chat
+from tests.providers.servers import ChatServer, chat
 
 TEXT = """Dr. Smith built a bridge over the river. It took J. Doe until 5 p.m. to see it. "Is it done?" he
 asked. The bridge carries trains over the river! Some liked it. The trains cross the river bridge every hour.
@@ -19,15 +20,15 @@ Nobody knew why.
 Weather was fine. 这是一句话。这是另一句话。"""
 
 
-def messages(text=TEXT):
+def messages(text: str = TEXT) -> list[Message]:
     return [Message(role="system", content="Summarize."), Message(role="user", content=text)]
 
 
-def complete(name="openrouter", text=TEXT, **options):
+def complete(name: str = "openrouter", text: str = TEXT, **options: Any) -> Completion:
     return registry.get(name).complete(messages(text), **options)
 
 
-def test_sentences():
+def test_sentences() -> None:
     assert split_sentences(TEXT) == [
         "Dr. Smith built a bridge over the river.",
         "It took J. Doe until 5 p.m. to see it.",
@@ -43,18 +44,18 @@ def test_sentences():
 
 
 @given(st.text(alphabet="aB .!?\n\"'。", max_size=300), st.integers(1, 40))
-def test_parts_lose_nothing_and_keep_to_their_size(text, size):
+def test_parts_lose_nothing_and_keep_to_their_size(text: str, size: int) -> None:
     parts = split_parts(text, size)
     assert all(0 < len(part) <= size for part in parts)
     assert "".join("".join(parts).split()) == "".join(text.split())
 
 
-def test_parts_end_with_sentences():
+def test_parts_end_with_sentences() -> None:
     for part in split_parts(TEXT, 120)[:-1]:
         assert part[-1] in '.!?"'
 
 
-def test_local_summary_keeps_the_sentences_that_say_most_in_their_order():
+def test_local_summary_keeps_the_sentences_that_say_most_in_their_order() -> None:
     completion = complete("local", max_sentences=3)
     pieces = list(completion)
     assert completion.text == "".join(pieces)
@@ -68,7 +69,7 @@ def test_local_summary_keeps_the_sentences_that_say_most_in_their_order():
     assert completion.usage.cost == 0
 
 
-def test_local_summary_of_little_much_and_nothing():
+def test_local_summary_of_little_much_and_nothing() -> None:
     assert complete("local", text="One sentence only.").read() == "One sentence only."
     assert complete("local", text="").read() == ""
     book = complete("local", text=TEXT * 500)
@@ -76,7 +77,7 @@ def test_local_summary_of_little_much_and_nothing():
     assert complete("local", text=TEXT, max_tokens=12, max_sentences=5).read().count("river") == 1
 
 
-def test_chat_streams_its_pieces_and_counts(chat_server):
+def test_chat_streams_its_pieces_and_counts(chat_server: ChatServer) -> None:
     completion = complete(max_tokens=50, max_sentences=2)
     pieces = list(completion)
     assert pieces == chat.answer_to([{"content": TEXT}])
@@ -92,7 +93,7 @@ def test_chat_streams_its_pieces_and_counts(chat_server):
     assert [message["role"] for message in sent["messages"]] == ["system", "system", "user"]
 
 
-def test_model_and_url_come_from_the_environment(chat_server, monkeypatch):
+def test_model_and_url_come_from_the_environment(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENROUTER_MODEL", "some/model")
     monkeypatch.setenv("OPENROUTER_BASE_URL", chat_server.base_url + "/")
     complete().read()
@@ -100,7 +101,7 @@ def test_model_and_url_come_from_the_environment(chat_server, monkeypatch):
 
 
 @pytest.mark.parametrize("fault", ["not-streamed", "no-usage"])
-def test_services_that_do_it_their_own_way(chat_server, fault):
+def test_services_that_do_it_their_own_way(chat_server: ChatServer, fault: str) -> None:
     chat_server.faults.add("stream", fault)
     completion = complete(text="Just these words.")
     assert completion.read() == "In short: Just these words."
@@ -120,7 +121,9 @@ def test_services_that_do_it_their_own_way(chat_server, fault):
         ("empty", "ServerError"),
     ],
 )
-def test_what_goes_wrong_in_the_middle_of_a_stream(chat_server, monkeypatch, fault, kind):
+def test_what_goes_wrong_in_the_middle_of_a_stream(
+    chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch, fault: str, kind: str
+) -> None:
     monkeypatch.setenv("OPENROUTER_TIMEOUT", "0.4" if fault == "silent" else "5")
     chat_server.faults.add("stream", fault)
     completion = complete()
@@ -130,7 +133,7 @@ def test_what_goes_wrong_in_the_middle_of_a_stream(chat_server, monkeypatch, fau
     assert completion.text == ("" if fault == "empty" else "In short: Dr.")
 
 
-def test_moderated_input_and_a_wrong_key(chat_server, monkeypatch):
+def test_moderated_input_and_a_wrong_key(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInput, match="flagged"):
         complete(text="a naked cat").read()
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-wrongwrongwrong")
@@ -140,7 +143,7 @@ def test_moderated_input_and_a_wrong_key(chat_server, monkeypatch):
     assert "wrongwrong" not in str(caught.value) + str(caught.value.details)
 
 
-def test_a_reader_who_stops_ends_the_stream_at_the_service(chat_server):
+def test_a_reader_who_stops_ends_the_stream_at_the_service(chat_server: ChatServer) -> None:
     chat_server.seconds = 0.02
     completion = complete()
     for _ in completion:
@@ -154,7 +157,7 @@ def test_a_reader_who_stops_ends_the_stream_at_the_service(chat_server):
     assert chat_server.streams_ended_early == 1
 
 
-def test_availability_and_unknown_names():
+def test_availability_and_unknown_names() -> None:
     assert registry.get("local").find_missing_variable() is None
     assert registry.get("openrouter").find_missing_variable() == "OPENROUTER_API_KEY"
     with pytest.raises(ProviderError, match="OPENROUTER_API_KEY"):

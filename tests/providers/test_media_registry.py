@@ -1,6 +1,7 @@
 """Providers by name, and the check of a request before anybody pays for it."""
 
 import json
+from typing import Any, Never
 
 import pytest
 
@@ -12,12 +13,12 @@ from tests.providers.media import source_of
 from tests.providers.servers import leonardo
 
 
-def test_the_built_in_providers_and_their_limits():
+def test_the_built_in_providers_and_their_limits() -> None:
     limits = {name: registry.get_concurrency(name) for name in registry.list_names()}
     assert limits == {"leonardo": 3, "local": 8, "midjourney": 1}
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones():
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput, match="'dalle'; known are: leonardo, local, midjourney"):
         registry.get("dalle")
     with pytest.raises(InvalidInput, match="no action 'dance'; it has: img2img"):
@@ -25,7 +26,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
 
 
 @pytest.mark.parametrize("name", registry.list_names())
-def test_a_provider_describes_itself(name):
+def test_a_provider_describes_itself(name: str) -> None:
     described = registry.describe(name)
     json.dumps(described)
     assert described["actions"]["txt2img"]["needs_prompt"]
@@ -38,7 +39,9 @@ def test_a_provider_describes_itself(name):
 @pytest.mark.parametrize(
     ("name", "variable"), [("leonardo", "LEONARDO_API_KEY"), ("midjourney", "MIDJOURNEY_BASE_URL")]
 )
-def test_without_its_variable_a_provider_is_unavailable_and_says_which(name, variable, monkeypatch):
+def test_without_its_variable_a_provider_is_unavailable_and_says_which(
+    name: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert registry.describe(name)["missing"] == variable
     with pytest.raises(InvalidInput, match=f"set {variable}") as caught:
         registry.check(name, "txt2img", "a cat", {}, None)
@@ -60,7 +63,9 @@ def test_without_its_variable_a_provider_is_unavailable_and_says_which(name, var
         ("txt2img", "a cat", {"steps": "many"}, "steps: Input should be a valid integer"),
     ],
 )
-def test_a_request_that_cannot_work_is_refused_with_the_reason(action, prompt, params, complaint):
+def test_a_request_that_cannot_work_is_refused_with_the_reason(
+    action: str, prompt: str | None, params: dict[str, Any], complaint: str
+) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         registry.check("local", action, prompt, params, None)
 
@@ -79,37 +84,38 @@ def test_a_request_that_cannot_work_is_refused_with_the_reason(action, prompt, p
         ("midjourney", "reroll", {"index": 1}),
     ],
 )
-def test_params_of_the_remote_providers_are_bounded(name, action, params):
+def test_params_of_the_remote_providers_are_bounded(name: str, action: str, params: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         registry.parse_params(name, action, params)
 
 
 @pytest.mark.parametrize("name", ["leonardo", "midjourney"])
 @pytest.mark.parametrize("action", ["txt2img", "upscale"])
-def test_preview_does_not_call_out(name, action):
+def test_preview_does_not_call_out(name: str, action: str) -> None:
     params = registry.parse_params(name, action, {"index": 1} if (name, action) == ("midjourney", "upscale") else {})
     preview = registry.get(name).preview(action, params)
     assert preview.cost is None
+    assert preview.expected_seconds is not None
     assert preview.expected_seconds > 0
 
 
-def test_a_source_is_accepted(image):
+def test_a_source_is_accepted(image: bytes) -> None:
     registry.check("local", "upscale", None, {}, source_of(image))
 
 
 class Plain:
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.name = name
 
 
 class Broken(Plain):
     @property
-    def limits(self):
+    def limits(self) -> Never:
         raise RuntimeError("no configuration")
 
 
 class Odd(Plain):
-    limits = Limits(concurrency="three")
+    limits = Limits(concurrency="three")  # type: ignore[arg-type]
 
 
 class Modest(Plain):
@@ -127,7 +133,9 @@ class Modest(Plain):
         (Broken, {"concurrency": 5}, 5),
     ],
 )
-def test_a_limit_is_the_one_registered_else_the_providers_own_else_one(provider, options, expected):
-    providers = Registry("test")
+def test_a_limit_is_the_one_registered_else_the_providers_own_else_one(
+    provider: type[Plain], options: dict[str, int], expected: int
+) -> None:
+    providers: Registry[Any] = Registry("test")
     providers.register(provider("x"), **options)
     assert providers.get_concurrency("x") == expected

@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -13,6 +14,8 @@ from providers.language.protocol import Message
 from providers.media import registry as media
 from tests.providers.media import submit
 from tests.providers.servers.raw import RawServer, respond
+
+Call = Callable[[], object]
 
 FAULTS = [
     (400, "InvalidInput"),
@@ -35,16 +38,16 @@ FAULTS = [
 ]
 
 
-def complete():
+def complete() -> str:
     return languages.get("openrouter").complete([Message(role="user", content="Tell me.")]).read()
 
 
-def submitted_then_polled(name):
+def submitted_then_polled(name: str) -> Call:
     ref = submit(name)
     return lambda: media.get(name).poll(ref)
 
 
-CALLS = {
+CALLS: dict[str, tuple[str, str, Callable[[], Call]]] = {
     "leonardo submit": ("leonardo_server", "submit", lambda: lambda: submit("leonardo")),
     "leonardo poll": ("leonardo_server", "poll", lambda: submitted_then_polled("leonardo")),
     "midjourney submit": ("midjourney_server", "submit", lambda: lambda: submit("midjourney")),
@@ -56,7 +59,9 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(("fault", "kind"), FAULTS)
-def test_a_fault_becomes_its_type(call, fault, kind, request, monkeypatch):
+def test_a_fault_becomes_its_type(
+    call: str, fault: int | str, kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fixture, stage, prepare = CALLS[call]
     server = request.getfixturevalue(fixture)
     if fault == "hang":
@@ -71,7 +76,7 @@ def test_a_fault_becomes_its_type(call, fault, kind, request, monkeypatch):
     act()  # the next request succeeds
 
 
-def test_nobody_listens(monkeypatch):
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         monkeypatch.setenv("MIDJOURNEY_BASE_URL", f"http://127.0.0.1:{closed.getsockname()[1]}/mj")
@@ -80,11 +85,11 @@ def test_nobody_listens(monkeypatch):
     assert (caught.value.type, caught.value.details["sent"]) == ("NetworkTimeout", False)
 
 
-def test_an_answer_that_trickles_ends_at_the_timeout(monkeypatch):
+def test_an_answer_that_trickles_ends_at_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIDJOURNEY_TIMEOUT", "0.4")
     released = threading.Event()
 
-    def trickle(connection):
+    def trickle(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         while not released.wait(0.05):
             connection.sendall(b" ")
@@ -99,7 +104,7 @@ def test_an_answer_that_trickles_ends_at_the_timeout(monkeypatch):
     assert time.monotonic() - began < 5
 
 
-def test_an_endless_answer_is_cut(monkeypatch):
+def test_an_endless_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("providers.api.MAX_ANSWER", 100_000)
     with RawServer(respond(b"[" * 300_000)) as server:
         monkeypatch.setenv("MIDJOURNEY_BASE_URL", server.origin)
@@ -108,7 +113,7 @@ def test_an_endless_answer_is_cut(monkeypatch):
 
 
 @pytest.mark.parametrize("body", ["[]", '"text"', "17", "null", '{"sdGenerationJob": 5}', '{"sdGenerationJob": {}}'])
-def test_answers_of_an_odd_shape(body, monkeypatch):
+def test_answers_of_an_odd_shape(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEONARDO_API_KEY", "k")
     with RawServer(respond(body.encode())) as server:
         monkeypatch.setenv("LEONARDO_BASE_URL", server.origin)

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -18,6 +19,9 @@ from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
 MIB = 1024 * 1024
+
+Start = Callable[..., Sandbox]
+Run = Callable[..., Result]
 
 # Each writes its pid and waits: in the group, and as a grandchild that has left group, session and parent.
 ESCAPES = """
@@ -52,10 +56,10 @@ while True:
 
 
 @pytest.fixture
-def start(tmp_path: Path):
+def start(tmp_path: Path) -> Iterator[Start]:
     started: list[Sandbox] = []
 
-    def start(*command: str, **limits: float) -> Sandbox:
+    def start(*command: str, **limits: Any) -> Sandbox:
         started.append(Sandbox(command, Limits(**limits), tmp_path / "workspaces"))
         return started[-1]
 
@@ -65,8 +69,8 @@ def start(tmp_path: Path):
 
 
 @pytest.fixture
-def run(start: Callable[..., Sandbox]):
-    def run(*command: str, **limits: float) -> Result:
+def run(start: Start) -> Run:
+    def run(*command: str, **limits: Any) -> Result:
         sandbox = start(*command, **limits)
         eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=20)
         return sandbox.result()
@@ -101,7 +105,7 @@ def gone(sandbox: Sandbox) -> None:
     eventually(lambda: not Path(sandbox.workspace).exists(), timeout=5, what="the workspace is removed")
 
 
-def test_output_exit_code_and_time(run) -> None:
+def test_output_exit_code_and_time(run: Run) -> None:
     result = run("sh", "-c", "echo out; echo err >&2; pwd; exit 3")
     assert (result.exit_code, result.truncated, result.timed_out) == (3, False, False)
     assert result.output.splitlines()[:2] == ["out", "err"]
@@ -109,22 +113,27 @@ def test_output_exit_code_and_time(run) -> None:
     assert 0 <= result.seconds < 5
 
 
-def test_a_signal_is_a_negative_exit_code(run) -> None:
+def test_a_signal_is_a_negative_exit_code(run: Run) -> None:
     assert run("sh", "-c", "kill -TERM $$").exit_code == -signal.SIGTERM
 
 
-def test_output_comes_while_it_runs(start) -> None:
+def test_output_comes_while_it_runs(start: Start) -> None:
     sandbox = start("sh", "-c", "echo first; sleep 300")
     text: list[str] = []
-    eventually(lambda: (text.append(sandbox.read(0.05)), "first" in "".join(text))[1])
+
+    def has_first() -> bool:
+        text.append(sandbox.read(0.05))
+        return "first" in "".join(text)
+
+    eventually(has_first)
     assert not sandbox.ended
 
 
-def test_bytes_that_are_no_text_are_replaced(run) -> None:
+def test_bytes_that_are_no_text_are_replaced(run: Run) -> None:
     assert run("printf", r"a\000b\377c\303\244").output == "a\ufffdb\ufffdc\u00e4"
 
 
-def test_output_over_the_limit_is_cut_in_the_middle(run) -> None:
+def test_output_over_the_limit_is_cut_in_the_middle(run: Run) -> None:
     result = run(*python("print('begin'); print('x' * 3_000_000); print('end')"), output=10_000)
     assert result.truncated
     assert result.exit_code == 0
@@ -134,7 +143,7 @@ def test_output_over_the_limit_is_cut_in_the_middle(run) -> None:
     assert "bytes cut out" in result.output
 
 
-def test_the_environment_is_scrubbed(run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_scrubbed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-very-secret")
     result = run("env")
     values = dict(line.split("=", 1) for line in result.output.splitlines())
@@ -142,7 +151,7 @@ def test_the_environment_is_scrubbed(run, monkeypatch: pytest.MonkeyPatch) -> No
     assert values["TMPDIR"].startswith(values["HOME"])
 
 
-def test_it_inherits_no_descriptor_of_ours(run) -> None:
+def test_it_inherits_no_descriptor_of_ours(run: Run) -> None:
     reader, writer = os.pipe()
     os.set_inheritable(writer, True)
     try:
@@ -153,7 +162,7 @@ def test_it_inherits_no_descriptor_of_ours(run) -> None:
     assert result.output.strip() == "[0, 1, 2, 3]"  # 3: the listing itself
 
 
-def test_time_limit(start) -> None:
+def test_time_limit(start: Start) -> None:
     sandbox = start(*python(ESCAPES), seconds=1.0)
     pids = written(sandbox, "first", "near", "far")
     eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
@@ -163,23 +172,23 @@ def test_time_limit(start) -> None:
     assert not any(psutil.pid_exists(pid) for pid in pids)
 
 
-def test_memory_limit(run) -> None:
+def test_memory_limit(run: Run) -> None:
     result = run(*python("x = bytearray(400_000_000)"), memory=300 * MIB)
     assert result.exit_code == 1
     assert "MemoryError" in result.output
 
 
-def test_file_size_limit(run) -> None:
+def test_file_size_limit(run: Run) -> None:
     result = run("dd", "if=/dev/zero", "of=big", "bs=1M", "count=5", file_size=2 * MIB)
     assert result.exit_code == -signal.SIGXFSZ
 
 
-def test_open_files_limit(run) -> None:
+def test_open_files_limit(run: Run) -> None:
     result = run(*python("keep = [open('/dev/null') for _ in range(100)]"), open_files=32)
     assert "Too many open files" in result.output
 
 
-def test_processes_limit(start) -> None:
+def test_processes_limit(start: Start) -> None:
     sandbox = start(
         *python("import os, time\nfor _ in range(40):\n if not os.fork(): break\ntime.sleep(300)"), processes=20
     )
@@ -190,7 +199,7 @@ def test_processes_limit(start) -> None:
     gone(sandbox)
 
 
-def test_what_the_command_leaves_behind_ends_with_it(start) -> None:
+def test_what_the_command_leaves_behind_ends_with_it(start: Start) -> None:
     sandbox = start("sh", "-c", "setsid sleep 300 & echo done")
     eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
     assert sandbox.result().output == "done\n"
@@ -198,7 +207,7 @@ def test_what_the_command_leaves_behind_ends_with_it(start) -> None:
     gone(sandbox)
 
 
-def test_killing_means_every_descendant(start) -> None:
+def test_killing_means_every_descendant(start: Start) -> None:
     sandbox = start(*python(ESCAPES))
     pids = written(sandbox, "first", "near", "far")
     assert os.getsid(pids[2]) != os.getsid(pids[0])
@@ -210,7 +219,7 @@ def test_killing_means_every_descendant(start) -> None:
     gone(sandbox)
 
 
-def test_who_forks_all_the_time_does_not_escape(start) -> None:
+def test_who_forks_all_the_time_does_not_escape(start: Start) -> None:
     sandbox = start(*python(HOPS))
     written(sandbox, "hops")
     killed, survivors = sandbox.kill()
@@ -219,13 +228,13 @@ def test_who_forks_all_the_time_does_not_escape(start) -> None:
     gone(sandbox)
 
 
-def test_a_box_can_be_killed_before_it_has_begun(start) -> None:
+def test_a_box_can_be_killed_before_it_has_begun(start: Start) -> None:
     sandbox = start("sleep", "300")
     assert sandbox.kill()[1] == []
     gone(sandbox)
 
 
-def test_folders_that_protect_themselves_are_removed(start, tmp_path: Path) -> None:
+def test_folders_that_protect_themselves_are_removed(start: Start, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o500)
     sandbox = start("sh", "-c", f"mkdir -p a/b && touch a/b/c && ln -s {outside} a/link && chmod 500 a/b a")
@@ -277,7 +286,7 @@ def test_a_worker_that_dies_over_its_order_leaves_nothing(tmp_path: Path) -> Non
     eventually(lambda: not workspace.exists(), timeout=5)
 
 
-def test_a_command_that_kills_its_supervisor_does_not_get_away(start) -> None:
+def test_a_command_that_kills_its_supervisor_does_not_get_away(start: Start) -> None:
     sandbox = start(*python("import os, time; os.kill(os.getppid(), 9); time.sleep(300)"))
     eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
     with pytest.raises(SandboxFailed, match="supervisor"):
@@ -285,26 +294,26 @@ def test_a_command_that_kills_its_supervisor_does_not_get_away(start) -> None:
     gone(sandbox)
 
 
-def test_a_command_that_stops_its_supervisor_is_killed_all_the_same(start) -> None:
+def test_a_command_that_stops_its_supervisor_is_killed_all_the_same(start: Start) -> None:
     sandbox = start(*python(f"import os; os.kill(os.getppid(), {int(signal.SIGSTOP)})\n{ESCAPES}"))
     written(sandbox, "first", "near", "far")
     assert sandbox.kill() == (4, [])  # the supervisor among them
     gone(sandbox)
 
 
-def test_a_command_that_does_not_exist(run) -> None:
+def test_a_command_that_does_not_exist(run: Run) -> None:
     with pytest.raises(CommandNotFound, match="no-such-program") as refused:
         run("no-such-program", "--help")
     assert refused.value.category == "permanent"
 
 
 @pytest.mark.parametrize("command", ["/etc/passwd", "/etc", ""])
-def test_a_command_that_cannot_be_started(run, tmp_path: Path, command: str) -> None:
+def test_a_command_that_cannot_be_started(run: Run, tmp_path: Path, command: str) -> None:
     with pytest.raises((CommandRefused, CommandNotFound)) as refused:
         run(command)
     assert refused.value.category == "permanent"
     assert list((tmp_path / "workspaces").iterdir()) == []
 
 
-def test_a_long_argument_gets_through(run) -> None:
+def test_a_long_argument_gets_through(run: Run) -> None:
     assert run(*python("import sys; print(len(sys.argv[1]))"), "x" * 120_000).output == "120000\n"

@@ -5,13 +5,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
-
 from state import get_task, list_tasks, submit
 from state.database import Connection
 from state.database.statements import numbered, parameters_of, statement
 from state.tasks import deadletters, events, reads, targets
 from state.workers.leases import Claimed
+from tests.support.observer import Observer
 
 SQL = Path(__file__).parents[2] / "state" / "sql"
 QUERIES = sorted(
@@ -21,7 +20,7 @@ QUERIES = sorted(
 )
 
 
-def add_columns(connection: psycopg.Connection) -> None:
+def add_columns(connection: Observer) -> None:
     """Adds a column to every table, as a later release might."""
     tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'callboard'").fetchall()
     assert len(tables) > 10
@@ -52,7 +51,7 @@ def test_statements_name_their_columns() -> None:
     assert {name: found for name in QUERIES if (found := stars(statement(name)))} == {}
 
 
-def test_no_answer_changes_with_a_new_column(connection: psycopg.Connection) -> None:
+def test_no_answer_changes_with_a_new_column(connection: Observer) -> None:
     def answers(label: str) -> dict[str, list[bytes | None]]:
         found = {}
         for name in QUERIES:
@@ -69,7 +68,7 @@ def test_no_answer_changes_with_a_new_column(connection: psycopg.Connection) -> 
 
 
 def test_connections_read_on_after_a_new_column(
-    connection: psycopg.Connection, take: Callable[..., list[Claimed]], worker_connection: Connection
+    connection: Observer, take: Callable[..., list[Claimed]], worker_connection: Connection
 ) -> None:
     ids = [submit("quick", {}, tenant="acme", target="one").task_id for _ in range(3)]
 

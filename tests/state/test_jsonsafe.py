@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from state import jsonsafe
+from tests.support.observer import Observer
 
 NASTY = st.sampled_from(
     ["\x00", "\\u0000", "NaN", "Infinity", "[" * 70, "\ud800", "a\udfffb", "{", '"', "ü", "\U0001f600"]
@@ -34,7 +34,7 @@ def test_both_say_the_same(value: Any, wrapped: int) -> None:
     assert _verdict(jsonsafe.check, value) == _verdict(jsonsafe._search, value)
 
 
-def test_what_contains_itself_is_refused() -> None:
+def test_data_that_contains_itself_is_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(jsonsafe.UnsafeJson, match="nested deeper"):
@@ -43,6 +43,6 @@ def test_what_contains_itself_is_refused() -> None:
 
 @given(value=VALUES)
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_safe_can_be_stored(connection: psycopg.Connection, value: Any) -> None:
+def test_safe_data_can_be_stored(connection: Observer, value: Any) -> None:
     if _verdict(jsonsafe.check, value) == "safe":
         connection.execute("SELECT %s AS value", [Jsonb(value, dumps=jsonsafe.dump)])  # Postgres would say if not

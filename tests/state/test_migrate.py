@@ -19,6 +19,7 @@ from state.schema.migration import migrate, script
 from tests.conftest import settings_for
 from tests.support.clients import dump_schema, run_client
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 
 AddMigration = Callable[[str, str], str]
@@ -63,7 +64,7 @@ def bare_url(postgres: TestPostgres, tmp_path: Path) -> Iterator[str]:
 def open_reader(url: str, query: str) -> Iterator[psycopg.Connection]:
     """Holds a transaction open that has read something."""
     with psycopg.connect(url, application_name="a long reader") as reader:
-        reader.execute(query)  # type: ignore[call-overload]
+        reader.execute(query)
         yield reader
         reader.rollback()
 
@@ -92,7 +93,7 @@ class Pulses(threading.Thread):
 
 
 def test_a_migration_that_cannot_get_its_lock_tries_again_and_stops_no_pulse_for_longer_than_its_timeout(
-    database_url: str, connection: psycopg.Connection, postgres: TestPostgres, add_migration: AddMigration
+    database_url: str, connection: Observer, postgres: TestPostgres, add_migration: AddMigration
 ) -> None:
     name = add_migration("9001_column", "ALTER TABLE callboard.leases ADD COLUMN extra text;")
     position = postgres.log_size()
@@ -110,7 +111,7 @@ def test_a_migration_that_cannot_get_its_lock_tries_again_and_stops_no_pulse_for
 
 
 def test_a_migration_gives_up_in_the_end_and_names_the_holder_of_the_lock(
-    database_url: str, connection: psycopg.Connection, add_migration: AddMigration, monkeypatch: pytest.MonkeyPatch
+    database_url: str, connection: Observer, add_migration: AddMigration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migration, "PATIENCE", 1.0)
     add_migration("9001_table", "CREATE TABLE callboard.extra (id integer);")
@@ -123,7 +124,7 @@ def test_a_migration_gives_up_in_the_end_and_names_the_holder_of_the_lock(
 
 
 def test_what_was_applied_before_an_error_stays_and_the_next_run_goes_on(
-    connection: psycopg.Connection, add_migration: AddMigration
+    connection: Observer, add_migration: AddMigration
 ) -> None:
     first = add_migration("9001_fine", "CREATE TABLE callboard.first (id integer);")
     add_migration("9002_wrong", "CREATE TABLE callboard.second (id integer); SELECT 1 / 0;")
@@ -146,13 +147,13 @@ CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS prompts_text ON callboard.prompts
 
 
 def test_an_index_is_built_concurrently_and_built_again_when_a_try_has_left_it_invalid(
-    connection: psycopg.Connection, add_migration: AddMigration
+    connection: Observer, add_migration: AddMigration
 ) -> None:
     def is_valid() -> bool | None:
         row = connection.execute(
             "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('callboard.prompts_text')"
         ).fetchone()
-        return row and row["indisvalid"]
+        return bool(row["indisvalid"]) if row else None
 
     insert = "INSERT INTO callboard.prompts VALUES ('', %s, %s, now(), now())"
     for name in ("x", "y"):
@@ -168,7 +169,7 @@ def test_an_index_is_built_concurrently_and_built_again_when_a_try_has_left_it_i
 
 
 def test_an_index_that_waits_for_an_old_transaction_stops_no_pulse(
-    database_url: str, connection: psycopg.Connection, add_migration: AddMigration
+    database_url: str, connection: Observer, add_migration: AddMigration
 ) -> None:
     text = "-- autocommit\nCREATE INDEX CONCURRENTLY IF NOT EXISTS leases_extra ON callboard.leases (renewed_at);"
     name = add_migration("9001_index", text)

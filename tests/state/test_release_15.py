@@ -9,6 +9,7 @@ import pytest
 from state import NewTask, jsonsafe, submit, submit_many
 from state.workers.leases import Claimed
 from tests.state.gated import gated_task, many, statuses
+from tests.support.observer import Observer
 
 Take = Callable[..., list[Claimed]]
 pytestmark = pytest.mark.usefixtures("gated")
@@ -29,7 +30,7 @@ DECLARE = (
 
 
 class OldWorker:
-    def __init__(self, connection: psycopg.Connection) -> None:
+    def __init__(self, connection: Observer) -> None:
         self.connection = connection
 
     def claim(self, free: int, *freed_gates: str) -> list[dict[str, Any]]:
@@ -55,11 +56,11 @@ class OldWorker:
 
 
 @pytest.fixture
-def old(connection: psycopg.Connection) -> OldWorker:
+def old(connection: Observer) -> OldWorker:
     return OldWorker(connection)
 
 
-def test_it_claims_by_the_new_rules(old: OldWorker, take: Take, connection: psycopg.Connection) -> None:
+def test_it_claims_by_the_new_rules(old: OldWorker, take: Take, connection: Observer) -> None:
     submit("quick", {}, tenant="t", target="x")
     many(3, p=2)
     tasks = old.claim(10)
@@ -72,7 +73,7 @@ def test_it_claims_by_the_new_rules(old: OldWorker, take: Take, connection: psyc
     assert connection.execute("SELECT * FROM admin.invariants").fetchall() == []
 
 
-def test_it_wakes_with_its_claim_and_by_itself(old: OldWorker, connection: psycopg.Connection) -> None:
+def test_it_wakes_with_its_claim_and_by_itself(old: OldWorker, connection: Observer) -> None:
     first, second, third, fourth = many(4, p=1)
     [task] = old.claim(10)
     assert (task["id"], statuses(second)) == (first, ["waiting"])
@@ -89,7 +90,7 @@ def test_it_wakes_with_its_claim_and_by_itself(old: OldWorker, connection: psyco
     ]
 
 
-def test_it_waits_for_no_gate(old: OldWorker, take: Take, connection: psycopg.Connection, database_url: str) -> None:
+def test_it_waits_for_no_gate(old: OldWorker, take: Take, connection: Observer, database_url: str) -> None:
     many(2, p=1)
     [task] = old.claim(10)
     other = submit("quick", {}).task_id
@@ -101,7 +102,7 @@ def test_it_waits_for_no_gate(old: OldWorker, take: Take, connection: psycopg.Co
         assert connection.execute("SELECT id, queue FROM callboard.wake_lines()").fetchall() == []
 
 
-def test_it_reports_and_saves(old: OldWorker, connection: psycopg.Connection) -> None:
+def test_it_reports_and_saves(old: OldWorker, connection: Observer) -> None:
     submit("quick", {})
     [task] = old.claim(1)
     report = {"id": task["id"], "epoch": 1, "number": 1, "progress": {}, "tokens": 3, "cost": 0, "events": []}
@@ -109,7 +110,7 @@ def test_it_reports_and_saves(old: OldWorker, connection: psycopg.Connection) ->
     assert rows == [{"id": task["id"], "epoch": 1}]
 
 
-def test_it_declares_gates(old: OldWorker, connection: psycopg.Connection) -> None:
+def test_it_declares_gates(old: OldWorker, connection: Observer) -> None:
     said = {"keys": ["p", "q"], "limits": [3, None], "breakers": [0.5, None]}
     for _ in range(2):
         connection.execute(DECLARE, said)
@@ -117,7 +118,7 @@ def test_it_declares_gates(old: OldWorker, connection: psycopg.Connection) -> No
     assert gates == [{"key": "p", "max_concurrent": 3}, {"key": "q", "max_concurrent": None}]
 
 
-def test_a_claim_that_was_under_way_takes_its_slots(old: OldWorker, connection: psycopg.Connection) -> None:
+def test_a_claim_that_was_under_way_takes_its_slots(old: OldWorker, connection: Observer) -> None:
     """The claim has started its tasks in the old function, and ends with a call of the new take_slots."""
     ids = submit_many([NewTask("quick", {}, tenant="t") for _ in range(2)])
     gated_task(p=1)

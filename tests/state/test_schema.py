@@ -2,27 +2,27 @@
 
 from collections.abc import Callable
 
-import psycopg
 import pytest
 
 from state.errors import NotReady
 from state.schema.migration import migrate, script
 from state.schema.version import SUPPORTS, VERSION, require_current_schema
+from tests.support.observer import Observer
 
 SetVersion = Callable[[int, int], None]
 
 
 @pytest.fixture
-def set_version(connection: psycopg.Connection) -> SetVersion:
+def set_version(connection: Observer) -> SetVersion:
     def set_version(version: int, supports: int) -> None:
         connection.execute("UPDATE callboard.schema_version SET version = %s, supports = %s", [version, supports])
 
     return set_version
 
 
-def test_the_version_is_the_number_of_the_highest_migration(connection: psycopg.Connection) -> None:
-    names = connection.execute("SELECT max(name) AS newest FROM callboard.applied_files WHERE name ~ '^migrations'")
-    assert f"migrations/{VERSION:04}" in names.fetchone()["newest"]
+def test_the_version_is_the_number_of_the_highest_migration(connection: Observer) -> None:
+    names = connection.fetch_one("SELECT max(name) AS newest FROM callboard.applied_files WHERE name ~ '^migrations'")
+    assert f"migrations/{VERSION:04}" in names["newest"]
     row = connection.execute("SELECT version, supports FROM callboard.schema_version").fetchone()
     assert row == {"version": VERSION, "supports": SUPPORTS}
     require_current_schema()
@@ -45,7 +45,7 @@ def test_a_release_that_is_too_old_for_the_schema_is_told_to_be_upgraded(set_ver
         require_current_schema()
 
 
-def test_a_database_without_a_version_has_to_be_migrated(connection: psycopg.Connection) -> None:
+def test_a_database_without_a_version_has_to_be_migrated(connection: Observer) -> None:
     connection.execute("DELETE FROM callboard.schema_version")
     with pytest.raises(NotReady, match="Run `callboard migrate`"):
         require_current_schema()
@@ -55,7 +55,7 @@ def test_a_database_without_a_version_has_to_be_migrated(connection: psycopg.Con
 
 
 def test_a_changed_function_turns_nobody_away_and_is_applied_by_the_next_migrate(
-    connection: psycopg.Connection,
+    connection: Observer,
 ) -> None:
     connection.execute("UPDATE callboard.applied_files SET digest = 'another' WHERE name = 'functions/claim'")
     require_current_schema()
@@ -63,18 +63,18 @@ def test_a_changed_function_turns_nobody_away_and_is_applied_by_the_next_migrate
     assert migrate() == []
 
 
-def test_an_applied_migration_is_never_due_again(connection: psycopg.Connection) -> None:
+def test_an_applied_migration_is_never_due_again(connection: Observer) -> None:
     connection.execute("UPDATE callboard.applied_files SET digest = 'another' WHERE name LIKE 'migrations/%'")
     assert migrate() == []
 
 
-def test_a_view_that_was_dropped_is_made_again(connection: psycopg.Connection) -> None:
+def test_a_view_that_was_dropped_is_made_again(connection: Observer) -> None:
     connection.execute("DROP VIEW admin.gates, admin.workers")
     assert migrate() == ["views/gates", "views/workers"]
     assert migrate() == []
 
 
-def test_migrate_of_an_older_release_changes_nothing(connection: psycopg.Connection, set_version: SetVersion) -> None:
+def test_migrate_of_an_older_release_changes_nothing(connection: Observer, set_version: SetVersion) -> None:
     set_version(VERSION + 1, VERSION)
     connection.execute("UPDATE callboard.applied_files SET digest = 'newer' WHERE name LIKE 'functions/%'")
     connection.execute("DROP VIEW admin.gates")

@@ -7,9 +7,10 @@ import pytest
 
 from state import submit
 from state.transitions import FINISHED, LIVE, MOVES, STARTABLE, STATUSES, TERMINAL
+from tests.support.observer import Observer
 
 
-def put(connection: psycopg.Connection, task_id: str, status: str) -> None:
+def put(connection: Observer, task_id: str, status: str) -> None:
     """Sets a status without the guard."""
     with connection.transaction():
         connection.execute("ALTER TABLE callboard.tasks DISABLE TRIGGER guard_moves")
@@ -17,7 +18,7 @@ def put(connection: psycopg.Connection, task_id: str, status: str) -> None:
         connection.execute("ALTER TABLE callboard.tasks ENABLE TRIGGER guard_moves")
 
 
-def test_every_pair_of_statuses(connection: psycopg.Connection) -> None:
+def test_every_pair_of_statuses(connection: Observer) -> None:
     task_id = submit("quick", {}).task_id
     for before, after in itertools.permutations(STATUSES, 2):
         put(connection, task_id, before)
@@ -31,7 +32,7 @@ def test_every_pair_of_statuses(connection: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize("status", sorted(set(STATUSES) - STARTABLE))
-def test_nothing_is_born_in_the_middle(connection: psycopg.Connection, status: str) -> None:
+def test_nothing_is_born_in_the_middle(connection: Observer, status: str) -> None:
     template = submit("quick", {}).task_id
     columns = connection.execute(
         "SELECT string_agg(column_name, ', ') AS names FROM information_schema.columns "
@@ -47,7 +48,7 @@ def test_nothing_is_born_in_the_middle(connection: psycopg.Connection, status: s
     assert refused.value.sqlstate == "CB001"
 
 
-def test_one_illegal_row_stops_the_whole_statement(connection: psycopg.Connection) -> None:
+def test_one_illegal_row_stops_the_whole_statement(connection: Observer) -> None:
     fine, finished = submit("quick", {}).task_id, submit("quick", {}).task_id
     put(connection, finished, "completed")
     with pytest.raises(psycopg.Error):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import psycopg
 import pytest
 from pydantic import BaseModel
 
@@ -11,8 +10,9 @@ from state.database import Connection
 from state.tasks import catalog
 from state.tasks.catalog import STANDARD_POLICY, ActorSpec
 from state.workers.leases import Claimed, ClaimRequest, claim
+from tests.support.observer import Observer
 
-BOOM = {"type": "Boom", "message": "no luck", "category": "unknown", "details": {}, "traceback": None}
+BOOM: dict[str, Any] = {"type": "Boom", "message": "no luck", "category": "unknown", "details": {}, "traceback": None}
 
 
 class AnyPayload(BaseModel, extra="allow"):
@@ -62,8 +62,6 @@ class Claimer:
         return claim(connection or self._connection, request).tasks
 
 
-def read_status(connection: psycopg.Connection, task_id: str) -> str:
+def read_status(connection: Observer, task_id: str) -> str:
     """Returns the status in the table, without any code of Callboard."""
-    row = connection.execute("SELECT status FROM callboard.tasks WHERE id = %s", [task_id]).fetchone()
-    assert row is not None
-    return row["status"]
+    return str(connection.fetch_one("SELECT status FROM callboard.tasks WHERE id = %s", [task_id])["status"])

@@ -1,10 +1,12 @@
 """Moves the database's clock, for every connection at once, instead of sleeping."""
 
+from typing import Any
+
 import psycopg
 
 
 class Clock:
-    def __init__(self, connection: psycopg.Connection) -> None:
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
         self._shift = 0.0
 

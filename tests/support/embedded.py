@@ -1,9 +1,9 @@
-"""Processes that use an embedded Postgres, and what they leave when they are killed."""
+"""Processes that use an embedded Postgres, and its processes and files after they were killed."""
 
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import psycopg
 from state.database.embedded.account import choose_account
 from state.database.embedded.postmaster import Postmaster
 from tests.support.eventually import eventually
+
+LONG_NAME = "a-project-with-a-long-name-" * 6
 
 _ROOT = Path(__file__).parents[2]
 _PROGRAM = """
@@ -74,6 +76,10 @@ class EmbeddedUser:
             pipe.close()
 
 
+MakeDataDir = Callable[[str], Path]
+Enter = Callable[..., EmbeddedUser]
+
+
 def processes_of(data_dir: Path) -> list[psutil.Process]:
     """Every process of Postgres that works in this data directory."""
     found = []
@@ -132,11 +138,11 @@ def socket_folder_of(url: str) -> Path:
 
 def execute(url: str, text: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(text)  # type: ignore[arg-type]
+        connection.execute(text)
 
 
 def fetch_value(url: str, text: str) -> Any:
     with psycopg.connect(url, autocommit=True) as connection:
-        row = connection.execute(text).fetchone()  # type: ignore[arg-type]
+        row = connection.execute(text).fetchone()
     assert row is not None
     return row[0]

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 _R = TypeVar("_R")
 
 
-def eventually(condition: Callable[[], _R], timeout: float = 30.0, every: float = 0.02, what: str = "") -> _R:
+def eventually(
+    condition: Callable[[], _R | Literal[False] | None], timeout: float = 30.0, every: float = 0.02, what: str = ""
+) -> _R:
     """The first true value of the condition; a failure that shows its last value otherwise."""
     deadline = time.monotonic() + timeout
     while True:

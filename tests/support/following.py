@@ -82,9 +82,12 @@ def _wait(task_id: str, has_arrived: Callable[[Task], bool], timeout: float, wha
         task = get_task(task_id)
         return task if has_arrived(task) else None
 
-    task = eventually(look, timeout, what=f"{task_id} {what}")
-    assert task is not None
-    return task
+    return eventually(look, timeout, what=f"{task_id} {what}")
+
+
+def get_error(task: Task) -> dict[str, Any]:
+    assert task.error is not None
+    return task.error
 
 
 def get_delay(task: Task) -> float:

@@ -1,12 +1,13 @@
-"""Connections that are lost at the worst moment: the work is done, and nobody hears of it."""
+"""Connections that are lost at the worst moment: the statement has been executed, and its answer never arrives."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import psycopg
 import pytest
 
+from state.database import Connection, Row
 from state.database.statements import statement
 
 
@@ -17,21 +18,31 @@ class LostAnswers:
 
     def of_statement(self, name: str, *, done: bool = True, then: Callable[[], object] | None = None) -> None:
         """Loses the connection at the first execution of a statement. `done`: Postgres has executed it. `then` is what
-        others do before anybody tries again."""
-        real = psycopg.Cursor.execute
-        text = statement(name)
+        others do before it is tried again."""
 
-        def execute(cursor: Any, query: Any, *rest: Any, **options: Any) -> Any:
-            if query != text or self.lost:
-                return real(cursor, query, *rest, **options)
+        def lose(act: Callable[[], object]) -> NoReturn:
             self.lost += 1
             if done:
-                real(cursor, query, *rest, **options)
+                act()
             if then is not None:
                 then()
             raise psycopg.OperationalError("the connection is lost")
 
-        self._monkeypatch.setattr(psycopg.Cursor, "execute", execute)
+        fetch, execute, text = Connection.fetch, psycopg.Cursor.execute, statement(name)
+
+        def fetch_or_lose(own: Connection, asked: str, *rest: Any, **options: Any) -> list[Row]:
+            if asked == name and not self.lost:
+                lose(lambda: fetch(own, asked, *rest, **options))
+            return fetch(own, asked, *rest, **options)
+
+        def execute_or_lose(cursor: Any, query: Any, *rest: Any, **options: Any) -> Any:
+            """For connections that callers have opened themselves."""
+            if query == text and not self.lost:
+                lose(lambda: execute(cursor, query, *rest, **options))
+            return execute(cursor, query, *rest, **options)
+
+        self._monkeypatch.setattr(Connection, "fetch", fetch_or_lose)
+        self._monkeypatch.setattr(psycopg.Cursor, "execute", execute_or_lose)
 
     def of_commit(
         self, *, then: Callable[[], object] | None = None, error: type[psycopg.Error] = psycopg.OperationalError

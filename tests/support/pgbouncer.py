@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -43,7 +44,9 @@ def start_pgbouncer(url: str) -> Iterator[str]:
         configuration = Path(folder) / "pgbouncer.ini"
         configuration.write_text(_CONFIGURATION.format(**fields))
         Path(folder).chmod(0o755)
-        identity = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if os.geteuid() == 0 else {}
+        identity: dict[str, Any] = (
+            {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if os.geteuid() == 0 else {}
+        )
         process = subprocess.Popen(
             [BINARY, "-q", str(configuration)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **identity
         )

@@ -47,4 +47,4 @@ class TestPostgres:
 
     def execute(self, text: str) -> None:
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(text)  # type: ignore[arg-type]
+            connection.execute(text)

@@ -4,6 +4,7 @@ that are stopped or fail are in controlactors.py."""
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -97,12 +98,13 @@ def zombie(ctx: Context, request: NoteRequest) -> str:
     while ctx.epoch == 1 and not flag.exists():
         time.sleep(0.01)
     if ctx.epoch == 1:
-        for name, write in {
+        writes: dict[str, Callable[[], object]] = {
             "progress": lambda: ctx.progress(99, "zombie"),
             "emit": lambda: ctx.emit("zombie", {"epoch": ctx.epoch}),
             "save": lambda: ctx.save(zombie=True),
             "use": lambda: ctx.use(tokens=1000),
-        }.items():
+        }
+        for name, write in writes.items():
             try:
                 write()
                 append(request.file, f"tried {name}")

@@ -8,4 +8,4 @@ def never(_self: LeaseTimer, _until: float | None) -> None:
     pass
 
 
-LeaseTimer.set = never  # type: ignore[method-assign]
+LeaseTimer.set = never  # type: ignore[method-assign, assignment]

@@ -5,12 +5,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import httpx2
-import psycopg
 import pytest
 
 from state.database import connect
 from state.tasks import catalog
 from taskapi.streams.feed import Pace
+from tests.support.observer import Observer
 from tests.taskapi.actors import StrictPayload, declare_actor
 from tests.taskapi.fake_worker import FakeWorker
 from tests.taskapi.running import RunningServer
@@ -59,14 +59,11 @@ def submit(client: httpx2.Client) -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def rows(connection: psycopg.Connection) -> Callable[[], dict[str, int]]:
+def rows(connection: Observer) -> Callable[[], dict[str, int]]:
     """Counts the rows of the tables that a submission writes, with a connection of its own."""
 
     def rows() -> dict[str, int]:
         tables = ("tasks", "events", "idempotency")
-        return {
-            table: connection.execute(f"SELECT count(*) AS n FROM callboard.{table}").fetchone()["n"]
-            for table in tables
-        }
+        return {table: connection.fetch_one(f"SELECT count(*) AS n FROM callboard.{table}")["n"] for table in tables}
 
     return rows

@@ -1,11 +1,11 @@
 """The lists of actors and workers."""
 
 import httpx2
-import psycopg
 
 from state.workers.identity import Identity
 from state.workers.registry import register
 from tests.support.clock import Clock
+from tests.support.observer import Observer
 
 
 def test_actors(client: httpx2.Client) -> None:
@@ -25,7 +25,7 @@ def test_actors(client: httpx2.Client) -> None:
     assert found["summarize"]["max_age_seconds"] == 3600
 
 
-def test_workers(client: httpx2.Client, clock: Clock, connection: psycopg.Connection) -> None:
+def test_workers(client: httpx2.Client, clock: Clock, connection: Observer) -> None:
     assert client.get("/api/v1/workers").json() == {"items": [], "next_cursor": None}
     register(worker := Identity.of_this_process(), ["stage", "other"], 8)
     [shown] = client.get("/api/v1/workers/").json()["items"]

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
-import psycopg
 import pytest
 
 from state.settings import get_settings
 from state.tasks.ids import new_content_id, new_generation_id, new_task_id
+from tests.support.observer import Observer
 from tests.taskapi.problems import expect_problem
 
 Store = Callable[..., str]
@@ -17,7 +17,7 @@ DATA = bytes(range(256)) * 1000
 
 
 @pytest.fixture
-def store(connection: psycopg.Connection, client: httpx2.Client) -> Store:
+def store(connection: Observer, client: httpx2.Client) -> Store:
     """Stores bytes as actors do, and returns their path."""
 
     def store(data: bytes, media_type: str = "image/png") -> str:

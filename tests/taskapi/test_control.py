@@ -28,7 +28,7 @@ def dead(submit: Submit, fake_worker: FakeWorker) -> Callable[..., str]:
 
 
 def post(client: httpx2.Client, task_id: str, verb: str, **body: Any) -> httpx2.Response:
-    return client.post(f"/api/v1/tasks/{task_id}/{verb}", **({"json": body} if body else {}))
+    return client.post(f"/api/v1/tasks/{task_id}/{verb}", json=body or None)
 
 
 def test_pause_happens_at_once_or_is_requested(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:

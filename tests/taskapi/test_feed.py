@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx2
-import psycopg
 import pytest
 
 from state import NewTask, submit_many
@@ -22,6 +21,7 @@ from taskapi.streams.feed import Subscription
 from taskapi.streams.sse import EventFrame
 from tests.support.eventually import eventually
 from tests.support.following import follow, read_all
+from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 from tests.taskapi.fake_worker import WORKER_ID, FakeWorker
 from tests.taskapi.running import RunningServer
@@ -50,11 +50,11 @@ def _counting(fetch: Callable[..., Any], sent: list[str]) -> Callable[..., Any]:
     return counted
 
 
-def connections(connection: psycopg.Connection) -> int:
-    row = connection.execute(
+def connections(connection: Observer) -> int:
+    row = connection.fetch_one(
         "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
         "AND application_name LIKE 'callboard%'"
-    ).fetchone()
+    )
     return int(row["n"])
 
 
@@ -83,7 +83,7 @@ async def follow_all(url: str, ids: list[str], opened: Callable[[], None]) -> li
 
 @pytest.mark.parametrize("watched", [1, 20, STREAMS])
 def test_connections_and_queries_do_not_grow_with_the_streams(
-    server: RunningServer, connection: psycopg.Connection, queries: list[str], watched: int
+    server: RunningServer, connection: Observer, queries: list[str], watched: int
 ) -> None:
     ids = submit_many([NewTask("anything", {}) for _ in range(watched)])
     with connect("fake worker") as own, ThreadPoolExecutor(1) as pool:

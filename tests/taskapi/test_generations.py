@@ -17,7 +17,7 @@ Submit = Callable[..., dict[str, Any]]
 def test_a_generation(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     submit(tenant="acme")
     task = fake_worker.start()
-    asked = {"provider": "local", "action_type": "txt2img", "prompt": "a lighthouse", "prompt_id": None}
+    asked: dict[str, Any] = {"provider": "local", "action_type": "txt2img", "prompt": "a lighthouse", "prompt_id": None}
     begun = begin_generation(WORKER_ID, task.id, task.epoch, **asked, request={"width": 64})
     path = f"/api/v1/generations/{begun.id}"
     found = client.get(path).json()

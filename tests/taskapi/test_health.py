@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import psycopg
 import pytest
 
 from state.gates import Gate
@@ -19,6 +18,7 @@ from state.workers.registry import mark_stopped, register
 from tests.conftest import settings_for
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 from tests.taskapi.fake_worker import FakeWorker
 from tests.taskapi.problems import expect_problem
@@ -85,7 +85,7 @@ def test_a_stalled_queue_is_noticed(
     assert lately["last_started_seconds"] < 60
 
 
-def test_an_open_circuit_breaker_is_shown(client: httpx2.Client, connection: psycopg.Connection) -> None:
+def test_an_open_circuit_breaker_is_shown(client: httpx2.Client, connection: Observer) -> None:
     register(Identity.of_this_process(), ["stage"], 8)
     declare([Gate("provider:local", 8, breaker=True), Gate("provider:other", 1, breaker=True), Gate("tenant:acme")])
     well = health(client)
@@ -107,9 +107,7 @@ def test_a_database_without_our_schema_is_not_ready(actors: None, postgres: Test
     postgres.execute("DROP DATABASE bare WITH (FORCE)")
 
 
-def test_a_release_that_is_too_old_for_the_schema_is_not_ready(
-    client: httpx2.Client, connection: psycopg.Connection
-) -> None:
+def test_a_release_that_is_too_old_for_the_schema_is_not_ready(client: httpx2.Client, connection: Observer) -> None:
     assert client.get("/readyz").json() == {"status": "ready"}
     connection.execute("UPDATE callboard.applied_files SET digest = 'of another comment'")
     connection.execute("UPDATE callboard.schema_version SET version = version + 1")
@@ -166,9 +164,7 @@ def test_requests_get_503_while_the_database_is_down_and_succeed_afterwards(
     assert client.get(f"/api/v1/tasks/{task.task_id}").json()["status"] == "queued"
 
 
-def test_actors_that_no_worker_knows_are_named(
-    client: httpx2.Client, submit: Submit, connection: psycopg.Connection
-) -> None:
+def test_actors_that_no_worker_knows_are_named(client: httpx2.Client, submit: Submit, connection: Observer) -> None:
     register(Identity.of_this_process(), ["stage"], 8, ["anything"])
     assert health(client)["components"]["actors"] == {"status": "ok", "missing": [], "detail": None}
     submit()

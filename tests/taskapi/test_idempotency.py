@@ -5,10 +5,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
-import psycopg
 
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.taskapi.problems import expect_problem
 
 Rows = Callable[[], dict[str, int]]
@@ -73,7 +73,7 @@ def test_a_key_must_be_short_and_printable(client: httpx2.Client, rows: Rows) ->
 
 
 def test_while_the_first_request_is_under_way_the_second_gets_409(
-    client: httpx2.Client, connection: psycopg.Connection, rows: Rows
+    client: httpx2.Client, connection: Observer, rows: Rows
 ) -> None:
     """The first request waits for a lock that the test holds."""
     with ThreadPoolExecutor(1) as pool:

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from state.tasks.queues import get_queue_status
 from taskapi.streams import queue_stream
 from tests.support.eventually import eventually
 from tests.support.following import follow
@@ -64,9 +65,13 @@ def test_a_stream_sends_at_most_one_status_in_an_interval(serve: Serve) -> None:
 
 
 def test_one_reader_serves_all_streams_and_rests_without_them(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads = []
-    status = queue_stream.get_queue_status
-    monkeypatch.setattr(queue_stream, "get_queue_status", lambda: reads.append(1) or status())
+    reads: list[float] = []
+
+    def read_status() -> dict[str, Any]:
+        reads.append(time.monotonic())
+        return get_queue_status()
+
+    monkeypatch.setattr(queue_stream, "get_queue_status", read_status)
     server = serve(poll=0.2)
     time.sleep(0.5)
     assert not reads
@@ -93,12 +98,11 @@ def test_one_reader_serves_all_streams_and_rests_without_them(serve: Serve, monk
 
 def test_a_failed_read_ends_no_stream(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     fail = threading.Event()
-    status = queue_stream.get_queue_status
 
     def sometimes() -> Any:
         if fail.is_set():
             raise RuntimeError("no")
-        return status()
+        return get_queue_status()
 
     monkeypatch.setattr(queue_stream, "get_queue_status", sometimes)
     server = serve(poll=0.1, keep_alive=0.3)

@@ -42,7 +42,7 @@ def test_pause_and_resume(client: httpx2.Client, submit: Submit, fake_worker: Fa
 
     def started() -> bool:
         try:
-            return fake_worker.start().id == task["task_id"]
+            return bool(fake_worker.start().id == task["task_id"])
         except ValueError:
             return False
 

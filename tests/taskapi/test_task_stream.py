@@ -155,7 +155,7 @@ def test_a_task_that_is_retried_at_its_end_is_not_done(
 ) -> None:
     """The task is retried after its last event was read and before the feed reads the task."""
     task = submit()
-    retried = []
+    retried: list[Any] = []
 
     def look(ids: set[str]) -> dict[str, Task]:
         if not retried:

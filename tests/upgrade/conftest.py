@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
 
-import psycopg
 import pytest
 
 from tests.conftest import settings_for
+from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 from tests.upgrade.release import PREVIOUS, ROOT, Release, Running, unpack
 
@@ -34,9 +34,9 @@ def old_url(postgres: TestPostgres, tmp_path: Path, previous_tree: Path) -> Iter
 
 
 @pytest.fixture
-def connection(old_url: str) -> Iterator[psycopg.Connection]:
+def connection(old_url: str) -> Iterator[Observer]:
     """A connection that uses none of our code, in autocommit."""
-    with psycopg.connect(old_url, autocommit=True, row_factory=psycopg.rows.dict_row) as opened:
+    with Observer.open(old_url) as opened:
         yield opened
 
 

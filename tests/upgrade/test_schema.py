@@ -39,7 +39,7 @@ def url_15(postgres: TestPostgres, tmp_path: Path) -> Iterator[str]:
 
 def read_rows(url: str) -> object:
     with psycopg.connect(url) as connection:
-        row = connection.execute(ROWS).fetchone()  # type: ignore[call-overload]
+        row = connection.execute(ROWS).fetchone()
     assert row is not None
     return row[0]
 

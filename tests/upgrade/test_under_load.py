@@ -11,6 +11,7 @@ import psycopg
 
 from state.schema.version import VERSION
 from tests.support.eventually import eventually
+from tests.support.observer import Observer
 from tests.upgrade.release import Release
 from tests.upgrade.traffic import LINES, Traffic
 
@@ -37,10 +38,10 @@ class Journal:
         before = ended()
         for release in releases:
             tree = str(release.tree)
-            eventually(lambda tree=tree: ended()[tree] >= before[tree] + ENOUGH, 60, what=f"tasks ended by {tree}")
+            eventually(lambda: ended()[tree] >= before[tree] + ENOUGH, 60, what=f"tasks ended by {tree}")  # noqa: B023
 
 
-def end_everything(traffic: Traffic, connection: psycopg.Connection) -> None:
+def end_everything(traffic: Traffic, connection: Observer) -> None:
     def unfinished() -> list[Any]:
         traffic.resume_paused()
         return connection.execute(
@@ -50,7 +51,7 @@ def end_everything(traffic: Traffic, connection: psycopg.Connection) -> None:
     eventually(lambda: not unfinished() or None, 60, every=0.2, what="all tasks ended")
 
 
-def check_history(connection: psycopg.Connection, kinds: dict[str, str], journal: Journal) -> None:
+def check_history(connection: Observer, kinds: dict[str, str], journal: Journal) -> None:
     """Each task has ended as it should and was begun once in each epoch, and none of its events is lost."""
     begun = Counter((task, epoch) for _, task, epoch in journal.lines("begin"))
     assert {key: times for key, times in begun.items() if times > 1} == {}
@@ -81,7 +82,7 @@ def check_history(connection: psycopg.Connection, kinds: dict[str, str], journal
                 assert row["status"] in ("dead", "canceled"), row
 
 
-def check_streams(traffic: Traffic, connection: psycopg.Connection) -> None:
+def check_streams(traffic: Traffic, connection: Observer) -> None:
     """Each stream has sent every event of its task, in order, and then `done`."""
     assert traffic.streams
     for task_id, stream in traffic.streams.items():
@@ -100,7 +101,7 @@ def check_log(log: Path) -> None:
 
 
 def test_the_previous_release_runs_on_through_a_migration_beside_a_long_reader(
-    old: Release, new: Release, keep: Callable[..., Any], connection: psycopg.Connection, old_url: str, tmp_path: Path
+    old: Release, new: Release, keep: Callable[..., Any], connection: Observer, old_url: str, tmp_path: Path
 ) -> None:
     (tmp_path / "journal").touch()
     journal = Journal(tmp_path / "journal")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from state.database import Connection, connect
@@ -15,6 +14,7 @@ from state.schema import migration
 from state.schema.migration import apply_pending, migrate
 from state.schema.steps import Step
 from state.schema.version import VERSION, require_current_schema
+from tests.support.observer import Observer
 from tests.upgrade.release import MODULES, Release, Running
 from tests.upgrade.schema import describe_schema
 
@@ -23,7 +23,7 @@ NOT_VERBS = {"alive", "session"}
 
 
 def test_after_each_step_of_a_migration_every_verb_of_the_previous_release_works(
-    old: Release, keep: Callable[[Running], Running], connection: psycopg.Connection, tmp_path: Path
+    old: Release, keep: Callable[[Running], Running], connection: Observer, tmp_path: Path
 ) -> None:
     script, pipes = str(MODULES / "old_verbs.py"), {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     verbs = keep(old.start(tmp_path / "verbs.log", script, str(old.tree), **pipes)).process
@@ -53,7 +53,7 @@ def test_after_each_step_of_a_migration_every_verb_of_the_previous_release_works
 
 
 def test_a_step_that_waits_for_a_lock_holds_none_that_stops_pulses(
-    old: Release, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+    old: Release, connection: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A migration locks at most one table that others use. Functions change together, and some have triggers: the
     tables that pulses write are the last that they lock."""
@@ -96,7 +96,7 @@ def test_a_migrated_schema_is_the_same_as_a_fresh_one(
 
 
 def test_the_previous_release_says_ready_and_its_own_migrate_changes_nothing(
-    old: Release, new: Release, connection: psycopg.Connection
+    old: Release, new: Release, connection: Observer
 ) -> None:
     done = new.command("migrate", "--json")
     assert f"migrations/{VERSION:04}" in done.stdout, done

@@ -91,7 +91,7 @@ class Traffic:
         """The same request twice, by key and by dedup key, is one task."""
         key = {"Idempotency-Key": name}
         assert self.submit("completes", headers=key) == self.submit("completes", headers=key)
-        held = {"dedup_key": name, "payload": {"seconds": 0.1}}
+        held: dict[str, Any] = {"dedup_key": name, "payload": {"seconds": 0.1}}
         first, second = self.submit("completes", **held), self.submit("completes", **held)
         assert first == second or self.ask("GET", f"/tasks/{first}").json()["status"] == "completed"
 

@@ -40,11 +40,11 @@ def status(as_json: JsonOption = False) -> None:
     """
     from deploy.cli.output import open_console, print_json
     from deploy.cli.store import load_actors, open_store
-    from state.tasks.queues import queue_status
+    from state.tasks.queues import get_queue_status
 
     with open_store():
         load_actors()
-        found = queue_status()
+        found = get_queue_status()
     if as_json:
         print_json(found)
         return
@@ -83,8 +83,8 @@ def _set_paused(name: str, *, paused: bool, as_json: bool) -> None:
 
     with open_store():
         load_actors()
-        if name not in catalog.queues():
-            raise Failure(NOT_FOUND, f"There is no queue {name!r}. Known queues: {', '.join(catalog.queues())}.")
+        if name not in catalog.list_queues():
+            raise Failure(NOT_FOUND, f"There is no queue {name!r}. Known queues: {', '.join(catalog.list_queues())}.")
         gate = pause_queue(name) if paused else resume_queue(name)
     if as_json:
         print_json({"queue": name, "gate": gate["key"], "paused": gate["paused"]})

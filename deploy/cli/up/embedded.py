@@ -3,8 +3,8 @@
 import time
 from pathlib import Path
 
+from state.database import close_database, connect
 from state.database.embedded import PostgresServer
-from state.database.pool import close_database, get_database
 
 _RETRY_SECONDS = 2.0  # the processes of a killed server need a moment to end
 
@@ -26,7 +26,7 @@ class EmbeddedPostgres:
         self._next_try = time.monotonic() + _RETRY_SECONDS
         try:
             close_database()
-            get_database().connect("up").close()  # starts the embedded server
+            connect("up").close()  # starts the embedded server
         except Exception as failure:  # any error of the server or the driver: the next try may succeed
             return f"had ended, and does not start yet ({failure})"
         return "had ended, and has been started again"

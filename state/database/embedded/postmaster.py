@@ -1,4 +1,4 @@
-"""The running server, by what it writes about itself into its data folder."""
+"""The running server, as its data folder describes it."""
 
 import socket
 import stat
@@ -22,7 +22,7 @@ class Postmaster:
 
     @classmethod
     def read(cls, data: Path) -> "Postmaster | None":
-        """None when there is no file, or nothing in it. While a server starts it lacks its last lines."""
+        """Returns None if there is no file or it is empty. While a server starts, the last lines are missing."""
         try:
             lines = [line.strip() for line in (data / "postmaster.pid").read_text().splitlines()]
             pid, _, _, port, folder, _, _, status, *_ = [*lines, *[""] * 8]
@@ -45,19 +45,19 @@ class Postmaster:
             return False
 
     def answers(self) -> bool:
-        """True when a process listens, in whatever pid namespace."""
+        """Returns whether a process listens, in any pid namespace."""
         with socket.socket(socket.AF_UNIX) as attempt:
             attempt.settimeout(_CONNECT_SECONDS)
             try:
                 attempt.connect(str(self._socket))
             except TimeoutError:
-                return True  # too busy to take us
+                return True  # too busy to accept the connection
             except OSError:
                 return False
             return True
 
     def process(self) -> psutil.Process | None:
-        """None when the pid belongs to nobody, to a zombie, to another program, or to another pid namespace."""
+        """Returns None if the pid belongs to no process, a zombie, another program, or another pid namespace."""
         try:
             process = psutil.Process(self.pid)
             if process.name() != "postgres" or process.status() == psutil.STATUS_ZOMBIE:
@@ -67,7 +67,7 @@ class Postmaster:
             return None
 
     def _works_here(self, process: psutil.Process) -> bool:
-        """By its working folder, which follows when the project is moved."""
+        """Compares the working folder, which stays right if the project is moved."""
         try:
             return self.data.samefile(process.cwd())
         except psutil.AccessDenied:

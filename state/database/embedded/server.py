@@ -15,8 +15,8 @@ from state.database.embedded.socketfolder import is_private, remove_socket_folde
 from state.errors import NotReady
 
 _START_SECONDS = 300.0  # with the recovery after a crash
-_REVIVE_SECONDS = 5.0  # a server that cannot be reached for so long is stopped
-_UNREACHABLE_SECONDS = 30.0  # where that is not possible, we give up; children of a killed server need a moment to end
+_RESTART_SECONDS = 5.0  # a server that cannot be reached for this long is stopped
+_UNREACHABLE_SECONDS = 30.0  # if it cannot be stopped, we give up; children of a killed server need a moment to end
 _STOP_SECONDS = 30.0
 _POLL = 0.02
 
@@ -34,7 +34,7 @@ class PostgresServer:
                 initialize(self.data, lock)
 
     def start(self, is_unused: Callable[[], bool]) -> Postmaster:
-        """Starts the server unless it runs already. `is_unused`: whether no process but this one uses it."""
+        """Starts the server unless it runs already. `is_unused` returns whether no other process uses it."""
         deadline = time.monotonic() + _START_SECONDS
         while time.monotonic() < deadline:
             with FileLock(self._lock) as lock:
@@ -55,15 +55,15 @@ class PostgresServer:
         raise NotReady(f"The embedded Postgres is still starting (see {self.log})")
 
     def _find_without_lock(self) -> Postmaster | None:
-        """A server that a release before this one has started does not hold the lock. It is left alone while others
-        use it, and where its process cannot be seen: then it is found by its socket."""
+        """Finds a server that an earlier release has started, which does not hold the lock. It is left alone while
+        other processes use it, and if its process cannot be seen: then it is found by its socket."""
         running = Postmaster.read(self.data)
         if running is not None and (running.process() or self._is_reachable(running)):
             return running
         return None
 
     def _wait_ready(self, launched: bool) -> Postmaster | None:
-        """None when it has ended meanwhile."""
+        """Returns None if the server has ended meanwhile."""
         begun = reached = time.monotonic()
         while self._is_locked():
             running = Postmaster.read(self.data)
@@ -72,7 +72,7 @@ class PostgresServer:
                 reached = now
             elif self._is_reachable(running):
                 return running
-            elif now - reached > _REVIVE_SECONDS and running.process():
+            elif now - reached > _RESTART_SECONDS and running.process():
                 self.stop()
             if now - reached > _UNREACHABLE_SECONDS:
                 raise NotReady(
@@ -83,11 +83,11 @@ class PostgresServer:
                 raise NotReady(f"The embedded Postgres is still starting (see {self.log})")
             time.sleep(_POLL)
         if launched:
-            raise NotReady(f"The embedded Postgres does not start: {self._last_words()} (see {self.log})")
+            raise NotReady(f"The embedded Postgres does not start: {self._read_reason()} (see {self.log})")
         return None
 
     def _is_reachable(self, running: Postmaster) -> bool:
-        """Only by a socket that nobody else can have made."""
+        """Uses only a socket that no other user can have made."""
         try:
             folder = running.socket_folder
             safe = folder.samefile(self.data) or is_private(folder, self.data.stat().st_uid)
@@ -99,7 +99,7 @@ class PostgresServer:
         with FileLock(self._lock) as lock:
             return not lock.try_shared()
 
-    def _last_words(self) -> str:
+    def _read_reason(self) -> str:
         try:
             lines = self.log.read_text(errors="replace").splitlines()
         except OSError:
@@ -109,15 +109,15 @@ class PostgresServer:
         return " ".join(lines[max(around - 1, 0) : around + 2])  # with the reason before it, or the hint after it
 
     def is_running(self) -> bool:
-        """False also when its socket was deleted, so that nobody can reach it any more."""
+        """Returns False also if its socket was deleted, because then it cannot be reached any more."""
         running = Postmaster.read(self.data)
         if running is not None and running.is_ready and not running.has_socket:
             return False
         return (self._lock.exists() and self._is_locked()) or (running is not None and running.process() is not None)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Returns when all its processes have ended. A server in another pid namespace is left to those who see it.
-        SIGINT: rolls back what runs; SIGQUIT: as if it had crashed."""
+        """Stops the server, and returns when all its processes have ended. Does nothing if it runs in another pid
+        namespace. SIGINT rolls back running transactions; SIGQUIT ends it as if it had crashed."""
         running = Postmaster.read(self.data)
         if running is None:
             return

@@ -1,7 +1,6 @@
-"""Where the socket of the embedded Postgres lies: nobody but its owner, and root, can reach it.
+"""The folder of the embedded Postgres's socket: only its owner and root can reach it.
 
-Not in XDG_RUNTIME_DIR: that goes away when the user logs out, and the server does not.
-"""
+Not in XDG_RUNTIME_DIR: that is removed when the user logs out, and the server runs on."""
 
 import hashlib
 import os
@@ -18,24 +17,24 @@ _LONGEST_NAME = "/.s.PGSQL.65535"
 
 
 def make_socket_folder(data: Path, account: Account) -> Path:
-    """The data folder itself, which other containers on the same volume have as well; or, where its path is too long
-    for the address of a socket, a private folder with a short one."""
+    """Returns the data folder itself, which other containers on the same volume see as well; or, if its path is too
+    long for the address of a socket, a private folder with a short path."""
     if len(os.fsencode(data)) + len(_LONGEST_NAME) <= _LONGEST_ADDRESS:
         return data
-    # With its inode: a server whose data folder was deleted removes its own socket when it ends, not that of the next.
+    # With its inode: when a server ends whose data folder was deleted, it removes its own socket, not that of the next.
     identity = f"{data}-{data.stat().st_ino}"
     name = f"callboard-{account.uid}-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
     folder = _PARENT / name
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    if not _take(folder, account):  # somebody else has the name
+    if not _take(folder, account):  # another user has a folder of this name
         folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=_PARENT))
         _take(folder, account)
     return folder
 
 
 def _take(folder: Path, account: Account) -> bool:
-    """False for a link, and for a folder of somebody else."""
+    """Returns False for a link, and for a folder of another user."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -53,12 +52,12 @@ def _take(folder: Path, account: Account) -> bool:
 
 
 def remove_socket_folder(folder: Path) -> None:
-    """When the server has stopped; nothing else is in it."""
+    """Called when the server has stopped; nothing else is in the folder."""
     if folder.parent == _PARENT:
         folder.rmdir()
 
 
 def is_private(folder: Path, uid: int) -> bool:
-    """False for a folder in which somebody else could have put a socket."""
+    """Returns False for a folder in which another user could have put a socket."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == uid and not found.st_mode & 0o077

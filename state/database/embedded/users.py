@@ -1,4 +1,4 @@
-"""The embedded Postgres as a process uses it: started by the first, stopped by the last."""
+"""Use of the embedded Postgres by a process: the first one starts it, the last one stops it."""
 
 import atexit
 import threading
@@ -21,7 +21,7 @@ class EmbeddedPostgres:
         self._starting = threading.Lock()
 
     def url(self) -> str:
-        """Starts the server unless it runs already, and says where it is."""
+        """Starts the server unless it runs already, and returns its address."""
         with self._starting:
             if self._users is None or self._users.closed:  # closed: inherited by a forked child
                 self._enter()
@@ -43,7 +43,7 @@ class EmbeddedPostgres:
         _used.add(self)
 
     def _is_alone(self, users: FileLock) -> bool:
-        """When it is, nobody else can come in before it shares again."""
+        """If it returns True, no other process can use the server until this one shares the lock again."""
         if users.try_exclusive():
             return True
         self._share(users)
@@ -54,7 +54,7 @@ class EmbeddedPostgres:
             raise NotReady(f"The embedded Postgres in {self._data_dir} is held by a process that starts or stops it.")
 
     def release(self) -> None:
-        """This process no longer needs the server."""
+        """Ends this process's use of the server."""
         with self._starting:
             self._leave()
 

@@ -7,7 +7,7 @@ import sys
 from tests.providers.servers import ChatServer, LeonardoServer, MidjourneyServer, chat, leonardo, midjourney
 
 
-def main():
+def main() -> None:
     with (
         LeonardoServer(seconds=6) as leonardo_server,
         MidjourneyServer(seconds=10, can_cancel=True) as midjourney_server,

@@ -4,6 +4,8 @@ the middle of a stream, the cost in the usage."""
 import asyncio
 import hashlib
 import json
+from collections.abc import AsyncIterator
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,23 +19,23 @@ BROKEN = ("silent", "error", "filtered", "malformed", "cut", "ends")
 KEY = "sk-or-v1-0123456789abcdef"
 
 
-def problem(text: str, status: int, **metadata) -> JSONResponse:
+def problem(text: str, status: int, **metadata: object) -> JSONResponse:
     return JSONResponse({"error": {"code": status, "message": text, "metadata": metadata}}, status)
 
 
-def chunk(content: str | None, finish_reason: str | None = None, **more) -> dict:
+def chunk(content: str | None, finish_reason: str | None = None, **more: object) -> dict[str, Any]:
     choice = {"index": 0, "delta": {"role": "assistant", "content": content}, "finish_reason": finish_reason}
     return {"id": "gen-1", "object": "chat.completion.chunk", "choices": [choice], **more}
 
 
-def answer_to(messages: list[dict]) -> list[str]:
+def answer_to(messages: list[dict[str, Any]]) -> list[str]:
     """The pieces of the answer: the beginning of the last message, word by word."""
     words = messages[-1]["content"].split()[:20]
     return [word if number == 0 else f" {word}" for number, word in enumerate(["In short:", *words])]
 
 
 class ChatServer(RunningServer):
-    def __init__(self, port: int = 0, seconds: float = 0.0):
+    def __init__(self, port: int = 0, seconds: float = 0.0) -> None:
         self._seconds = seconds
         self.reset()
         routes = [
@@ -43,13 +45,13 @@ class ChatServer(RunningServer):
         super().__init__(Starlette(routes=routes), port)
         self.base_url = f"{self.origin}/api/v1"
 
-    def reset(self):
+    def reset(self) -> None:
         self.faults = Faults()
         self.seconds = self._seconds
-        self.requests: list[dict] = []
+        self.requests: list[dict[str, Any]] = []
         self.streams_ended_early = 0
 
-    async def _accept(self, request: Request, stage: str) -> tuple[Response | None, dict]:
+    async def _accept(self, request: Request, stage: str) -> tuple[Response | None, dict[str, Any]]:
         body = await request.json()
         self.requests.append(body)
         given = request.headers.get("authorization", "")
@@ -73,7 +75,7 @@ class ChatServer(RunningServer):
             return JSONResponse({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
         return StreamingResponse(self._stream(body, fault, usage), media_type="text/event-stream")
 
-    async def _stream(self, body: dict, fault: str | None, usage: dict):
+    async def _stream(self, body: dict[str, Any], fault: int | str | None, usage: dict[str, Any]) -> AsyncIterator[str]:
         finished = False
         try:
             yield ": OPENROUTER PROCESSING\n\n"
@@ -93,7 +95,7 @@ class ChatServer(RunningServer):
         finally:
             self.streams_ended_early += not finished
 
-    async def _broken(self, fault: str):
+    async def _broken(self, fault: int | str | None) -> AsyncIterator[str]:
         if fault == "silent":
             for _ in range(2000):
                 yield ": OPENROUTER PROCESSING\n\n"

@@ -5,6 +5,7 @@ from collections import defaultdict, deque
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 _IN_PROMPT = re.compile(r"fault:(\w+)")
 
@@ -12,11 +13,11 @@ _IN_PROMPT = re.compile(r"fault:(\w+)")
 class Faults:
     """`add("poll", 503)` makes the next poll fail; a prompt with `fault:503` fails at submit."""
 
-    def __init__(self):
-        self._waiting: dict[str, deque] = defaultdict(deque)
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[int | str]] = defaultdict(deque)
         self.retry_after = "7"
 
-    def add(self, stage: str, *kinds: int | str):
+    def add(self, stage: str, *kinds: int | str) -> None:
         self._waiting[stage].extend(kinds)
 
     def take(self, stage: str) -> int | str | None:
@@ -42,12 +43,12 @@ class Faults:
 class CutResponse(Response):
     """Promises more than it sends, then the connection ends."""
 
-    async def __call__(self, scope, receive, send):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(b"content-type", b"application/json"), (b"content-length", b"1000")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": b'{"half": ', "more_body": True})
 
 
-async def until_disconnected(request: Request):
+async def until_disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -37,7 +37,7 @@ class Job:
 class Jobs:
     """A job counts as running until a poll has shown its end."""
 
-    def __init__(self, polls_needed: int = 2, seconds: float = 0.0):
+    def __init__(self, polls_needed: int = 2, seconds: float = 0.0) -> None:
         self.polls_needed = polls_needed
         self.seconds = seconds
         self.submissions = 0
@@ -72,7 +72,7 @@ class Jobs:
             return None
         return job
 
-    def forget(self, job_id: str):
+    def forget(self, job_id: str) -> None:
         self._jobs.pop(job_id, None)
 
 

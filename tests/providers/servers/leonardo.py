@@ -3,6 +3,7 @@
 import json
 import uuid
 from email.parser import BytesParser
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -28,7 +29,7 @@ def problem(text: str, status: int, code: str = "unexpected") -> JSONResponse:
 
 
 class LeonardoServer(RunningServer):
-    def __init__(self, port: int = 0, seconds: float = 0.0):
+    def __init__(self, port: int = 0, seconds: float = 0.0) -> None:
         self._seconds = seconds
         self.reset()
         root = "/api/rest/v1"
@@ -44,7 +45,7 @@ class LeonardoServer(RunningServer):
         super().__init__(Starlette(routes=routes), port)
         self.base_url = f"{self.origin}{root}"
 
-    def reset(self):
+    def reset(self) -> None:
         self.jobs = Jobs(seconds=self._seconds)
         self.faults = Faults()
         self.uploads: dict[str, bytes | None] = {}
@@ -57,7 +58,7 @@ class LeonardoServer(RunningServer):
             return problem("Authentication hook unauthorized this request", 401, "access-denied")
         return None
 
-    async def _accept(self, request: Request, words: set[str]) -> tuple[Response | None, dict]:
+    async def _accept(self, request: Request, words: set[str]) -> tuple[Response | None, dict[str, Any]]:
         body = await request.json()
         refused = self._refused(request) or await self.faults.answer(request, "submit", body.get("prompt", ""))
         if refused:
@@ -139,7 +140,7 @@ class LeonardoServer(RunningServer):
         if fault or "authorization" in request.headers:
             return fault or Response("AccessDenied", 403)
         head = b"Content-Type: " + request.headers["content-type"].encode() + b"\r\n\r\n"
-        parts = BytesParser().parsebytes(head + await request.body()).get_payload()
+        parts: Any = BytesParser().parsebytes(head + await request.body()).get_payload()
         fields = {part.get_param("name", header="content-disposition"): part for part in parts}
         if fields["key"].get_payload().strip() != request.path_params["id"]:
             return Response("AccessDenied", 403)

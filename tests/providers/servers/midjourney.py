@@ -2,6 +2,7 @@
 route of trueai-org's."""
 
 import time
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -16,13 +17,13 @@ SECRET = "an-mj-secret"
 ACTIONS = ("UPSCALE", "VARIATION", "REROLL")
 
 
-def answer(code: int, description: str, result: str | None = None, **properties) -> JSONResponse:
+def answer(code: int, description: str, result: str | None = None, **properties: object) -> JSONResponse:
     body = {"code": code, "description": description, "properties": properties, "result": result}
     return JSONResponse(body)
 
 
 class MidjourneyServer(RunningServer):
-    def __init__(self, port: int = 0, seconds: float = 0.0, can_cancel: bool = False):
+    def __init__(self, port: int = 0, seconds: float = 0.0, can_cancel: bool = False) -> None:
         self._seconds = seconds
         self.reset()
         routes = [
@@ -38,7 +39,7 @@ class MidjourneyServer(RunningServer):
         super().__init__(Starlette(routes=routes), port)
         self.base_url = f"{self.origin}/mj"
 
-    def reset(self):
+    def reset(self) -> None:
         self.jobs = Jobs(seconds=self._seconds)
         self.faults = Faults()
         self.next_code: int | None = None
@@ -46,14 +47,14 @@ class MidjourneyServer(RunningServer):
     def _refused(self, request: Request) -> Response | None:
         return None if request.headers.get("mj-api-secret") == SECRET else Response(status_code=403)
 
-    async def _accept(self, request: Request) -> tuple[Response | None, dict]:
+    async def _accept(self, request: Request) -> tuple[Response | None, dict[str, Any]]:
         body = await request.json()
         refused = self._refused(request) or await self.faults.answer(request, "submit", body.get("prompt", ""))
         if not refused and self.next_code is not None:
             refused, self.next_code = answer(self.next_code, "as the test wants it"), None
         return refused, body
 
-    def _started(self, kind: str, body: dict) -> Response:
+    def _started(self, kind: str, body: dict[str, Any]) -> Response:
         queued = self.jobs.running
         job = self.jobs.start(kind, body)
         if queued:
@@ -115,7 +116,7 @@ class MidjourneyServer(RunningServer):
             job.canceled = True
         return self._refused(request) or Response(status_code=200)
 
-    def _task(self, job: Job) -> dict:
+    def _task(self, job: Job) -> dict[str, Any]:
         failed = job.canceled or "fails" in job.prompt or "banned" in job.prompt
         status = ("FAILURE" if failed else "SUCCESS") if job.is_done else "IN_PROGRESS"
         reason = "[Banned prompt] It was banned" if "banned" in job.prompt else "the task timed out"

@@ -6,6 +6,7 @@ import ssl
 import threading
 from collections.abc import Callable
 from socket import socket
+from typing import Self
 
 
 class RawServer:
@@ -13,17 +14,17 @@ class RawServer:
 
     def __init__(
         self,
-        script: Callable[[socket], None] | None = None,
+        script: Callable[[socket], object] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         tls: ssl.SSLContext | None = None,
-    ):
+    ) -> None:
         self.connections = 0
         self.requests: list[bytes] = []
         outer = self
 
         class Handler(socketserver.BaseRequestHandler):
-            def handle(self):
+            def handle(self) -> None:
                 outer.connections += 1
                 with contextlib.suppress(OSError):
                     outer.requests.append(_request_head(self.request))
@@ -38,11 +39,11 @@ class RawServer:
         self.origin = f"http://{host}:{self.port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(10)

@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from typing import Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -11,7 +12,7 @@ from starlette.applications import Starlette
 class RunningServer:
     """`with server:` listens on a port of its own choice, or on the given one."""
 
-    def __init__(self, app: Starlette, port: int = 0):
+    def __init__(self, app: Starlette, port: int = 0) -> None:
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", port))
@@ -21,7 +22,7 @@ class RunningServer:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._thread.start()
         while not self._server.started:
             if not self._thread.is_alive():
@@ -29,7 +30,7 @@ class RunningServer:
             time.sleep(0.005)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self._server.should_exit = self._server.force_exit = True
         self._thread.join(10)
         self._socket.close()

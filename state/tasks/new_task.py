@@ -1,0 +1,95 @@
+"""A new task, as a caller describes it: checked, and completed from the actor's declaration."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+
+from state.database import Row
+from state.errors import InvalidPayload
+from state.gates import Gate
+from state.gates.declarations import make_target_gate, make_tenant_gate
+from state.tasks import catalog
+from state.tasks.ids import new_task_id
+
+_LONGEST_DELAY = 10 * 365 * 24 * 3600.0  # seconds; a longer delay is a mistake
+
+
+@dataclass(slots=True)
+class NewTask:
+    """A task to submit. Fields that are None get the value that the actor declares."""
+
+    actor: str
+    payload: Any
+    queue: str | None = None
+    priority: int = 2
+    max_attempts: int | None = None
+    delay_seconds: float | None = None
+    available_at: datetime | None = None
+    max_age_seconds: float | None = None
+    tenant: str | None = None
+    target: str | None = None
+    dedup_key: str | None = None
+    dedup_ttl_seconds: float = 24 * 3600.0
+
+    def to_row(self) -> Row:
+        """Returns the row to insert, with a new id. Raises UnknownActor or InvalidPayload."""
+        spec = catalog.get(self.actor)
+        self._check()
+        request, payload = spec.validate(self.payload)
+        run = payload.get("workflow_run_id")
+        if run is not None and not (isinstance(run, str) and len(run) <= 200):  # there is an index on it
+            raise _make_error("payload.workflow_run_id", "must be at most 200 characters")
+        gates = self._add_own_gates(spec.ask_gates(request))
+        return {
+            "id": new_task_id(),
+            "actor": spec.name,
+            "queue": self.queue or spec.queue,
+            "priority": self.priority,
+            "tenant": self.tenant,
+            "target": self.target,
+            "payload": payload,
+            "max_attempts": self.max_attempts or spec.max_attempts,
+            "delay_seconds": self.delay_seconds,
+            "available_at": self.available_at.isoformat() if self.available_at else None,
+            "max_age_seconds": self.max_age_seconds if self.max_age_seconds is not None else spec.max_age(),
+            "gates": [gate.key for gate in gates],
+            "gate_limits": [gate.limit for gate in gates],
+            "dedup_key": self.dedup_key,
+            "dedup_ttl_seconds": self.dedup_ttl_seconds,
+        }
+
+    def _add_own_gates(self, gates: list[Gate]) -> list[Gate]:
+        if self.tenant is not None:
+            gates.append(make_tenant_gate(self.tenant))
+        if self.target is not None:
+            gates.append(make_target_gate(self.tenant, self.target))
+        gates.sort(key=attrgetter("key"))
+        return gates
+
+    def _check(self) -> None:
+        if not 0 <= self.priority <= 3:
+            raise _make_error("priority", "must be 0 (first) to 3")
+        if self.max_attempts is not None and not 1 <= self.max_attempts <= 1000:
+            raise _make_error("max_attempts", "must be 1 to 1000")
+        if self.queue is not None and self.queue not in catalog.list_queues():
+            raise _make_error("queue", f"no worker takes it; known: {', '.join(catalog.list_queues())}")
+        if self.available_at is not None and self.available_at.tzinfo is None:
+            raise _make_error("available_at", "needs a time zone")
+        if self.available_at is not None and self.delay_seconds is not None:
+            raise _make_error("available_at", "give it or delay_seconds")
+        self._check_ranges()
+
+    def _check_ranges(self) -> None:
+        for field in ("delay_seconds", "max_age_seconds", "dedup_ttl_seconds"):
+            seconds = getattr(self, field)
+            if seconds is not None and not 0 <= seconds <= _LONGEST_DELAY:
+                raise _make_error(field, f"must be 0 to {_LONGEST_DELAY:g} seconds")
+        for field in ("tenant", "target", "dedup_key"):
+            name = getattr(self, field)
+            if name is not None and not (0 < len(name) <= 200 and name.isprintable()):
+                raise _make_error(field, "must be 1 to 200 characters")
+
+
+def _make_error(field: str, message: str) -> InvalidPayload:
+    return InvalidPayload(f"{field}: {message}", field)

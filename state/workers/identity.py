@@ -1,0 +1,67 @@
+"""Identity of worker processes, and the proof that one on the same machine is dead."""
+
+import os
+import secrets
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from state.workers import processes
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A process, identified so that a process that gets its pid later, or has the same pid after a restart or in
+    another container, is not taken for it."""
+
+    id: str
+    host: str
+    boot_id: str
+    pid_namespace: str
+    pid: int
+    process_started: float  # by the wall clock, which may be stepped; workers of release 15 compare it
+    start_ticks: int | None  # by the kernel; None if it cannot be read
+
+    @classmethod
+    def of_this_process(cls) -> "Identity":
+        host, pid = socket.gethostname(), os.getpid()
+        return cls(
+            id=f"{host}:{pid}:{secrets.token_hex(4)}",
+            host=host,
+            boot_id=_read_boot_id(),
+            pid_namespace=_read_pid_namespace(),
+            pid=pid,
+            process_started=psutil.Process().create_time(),
+            start_ticks=processes.find_start_ticks(pid),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """Another worker process of the same host, boot and pid namespace."""
+
+    id: str
+    pid: int
+    start_ticks: int | None
+
+
+def is_dead(sibling: Sibling) -> bool:
+    """Returns whether the kernel proves that the process has ended. A sibling with our own pid was replaced by this
+    process: a replacement keeps pid and start time."""
+    return sibling.pid == os.getpid() or processes.is_gone(sibling.pid, sibling.start_ticks)
+
+
+def _read_boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return str(psutil.boot_time())  # not Linux
+
+
+def _read_pid_namespace() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""

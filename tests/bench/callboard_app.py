@@ -10,8 +10,8 @@ from pydantic import BaseModel
 import actors  # noqa: F401  (sets the broker)
 from broker import Context, task
 from state import NewTask, submit, submit_many
-from state.database.notifier import flush_notifications
-from state.database.pool import close_database, get_database
+from state.database import close_database, connect
+from state.database.notifier import flush_hints
 from state.logs import configure_logs
 from state.schema.migration import migrate
 from state.workers.leases import ClaimRequest, claim
@@ -48,7 +48,7 @@ def setup() -> None:
 def opened() -> Iterator[None]:
     configure_logs()
     yield
-    flush_notifications()
+    flush_hints()
     close_database()
 
 
@@ -68,10 +68,10 @@ def fill(kind: str, count: int) -> None:
 def fill_table(rows: dict[str, int]) -> None:
     """Rows as submit and settle leave them, made by Postgres itself: a million of them in seconds."""
     with opened():
-        with get_database().connect("bench") as connection:
+        with connect("bench") as connection:
             connection.execute("TRUNCATE callboard.tasks, callboard.leases, callboard.events")
         model = submit("note", {"index": 0}).task_id
-        with get_database().connect("bench") as connection, connection.transaction():
+        with connect("bench") as connection, connection.transaction():
             connection.execute(
                 "SET LOCAL statement_timeout = 0; SET LOCAL session_replication_role = replica", prepare=False
             )
@@ -95,7 +95,7 @@ def fill_table(rows: dict[str, int]) -> None:
 def claim_ms() -> float:
     """What a claim for all threads of a process takes: the lower quartile, as the machine has hiccups."""
     times = []
-    with get_database().connect("bench") as connection:
+    with connect("bench") as connection:
         for number in range(CLAIMS):
             request = ClaimRequest(
                 "bench", number, [QUEUE, "agents", "language", "media"], [], THREADS, 0, 0, [], None, 0.3

@@ -24,7 +24,7 @@ FAULTS = [
     (403, "PermissionDenied"),
     (404, "NotFound"),
     (405, "InvalidInput"),
-    (409, "ServiceUnavailable"),
+    (409, "Conflict"),
     (413, "InvalidInput"),
     (422, "InvalidInput"),
     (429, "RateLimited"),

@@ -11,7 +11,7 @@ AS $$
 DECLARE
     keys text[];
     limits integer[];
-    -- For each of the keys, see room_at: how many may still start, and the reason if none may.
+    -- For each of the keys, see gate_capacity: how many may still start, and the reason if none may.
     rooms integer[];
     reasons text[];
     places integer[];
@@ -40,7 +40,7 @@ BEGIN
     contended := cardinality(closed) > 0;
     FOR gate IN  -- a new statement, after the locks
         SELECT k.place, r.* FROM unnest(keys) WITH ORDINALITY AS k (key, place)
-        JOIN callboard.gates g ON g.key = k.key, LATERAL callboard.room_at(k.key, wanted) AS r
+        JOIN callboard.gates g ON g.key = k.key, LATERAL callboard.gate_capacity(k.key, wanted) AS r
         WHERE k.key <> ALL (closed) AND (callboard.gate_counts(g) OR g.paused OR g.closed_until > callboard.now())
     LOOP
         rooms[gate.place] := gate.room;

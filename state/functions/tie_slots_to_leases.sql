@@ -29,5 +29,5 @@ END $$;
 
 SELECT callboard.backfill_slots();
 
--- Replaced by room_at. Dropped in the file that is applied last, when no function calls it any more.
+-- Replaced by gate_capacity. Dropped in the file that is applied last, when no function calls it any more.
 DROP FUNCTION IF EXISTS callboard.gate_room(text, text);

@@ -30,7 +30,7 @@ BEGIN
             RETURN QUERY SELECT NULL, NULL, true;
             RETURN;
         END IF;
-        SELECT least(r.room, r.places, 1000) INTO room FROM callboard.room_at(gate_key, 1000) AS r;
+        SELECT least(r.room, r.places, 1000) INTO room FROM callboard.gate_capacity(gate_key, 1000) AS r;
         -- Tasks that were woken a moment ago have not taken their slots yet. After two seconds they are not counted.
         IF room < 1000 THEN
             SELECT room - count(*) INTO room FROM callboard.tasks t

@@ -5,7 +5,7 @@
 -- `wanted`.
 -- places, crowd: how many may start by the limit, and the reason if there are none. One place may be reserved for a
 -- task.
-CREATE OR REPLACE FUNCTION callboard.room_at(
+CREATE OR REPLACE FUNCTION callboard.gate_capacity(
     gate_key text, wanted integer,
     OUT room integer, OUT reason text, OUT places integer, OUT crowd text, OUT reserved_for text
 ) LANGUAGE plpgsql

@@ -1,5 +1,5 @@
 """The statuses of a task and the one list of legal moves between them. The database's guard and the sets of statuses in
-SQL are made from this file; README's diagram is checked against it."""
+SQL are made from this file; the diagram in docs/architecture.md is checked against it."""
 
 from typing import Literal, get_args
 

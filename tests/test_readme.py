@@ -1,32 +1,40 @@
-"""README says what is so."""
+"""README is the front page: what other tests and CI read in it is there. tests/docs checks the rest."""
 
 import re
 from pathlib import Path
 
-from state.settings import Settings
-from state.transitions import MOVES
-
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
-
-def test_the_moves_are_those_of_the_code() -> None:
-    block = README.split("<!-- moves:")[1].split("```")[1]
-    said = {}
-    for line in block.strip().splitlines():
-        before, after = line.split("->")
-        said[before.strip()] = set() if "(nothing)" in after else set(after.split())
-    assert said == {before: set(after) for before, after in MOVES.items()}
+_LONGEST = 150  # lines: what is longer belongs into docs/
 
 
-def test_every_setting_is_in_the_table_with_its_default() -> None:
-    rows = dict(re.findall(r"(?m)^\| (CALLBOARD_\w+) \| (.*?) \|", README))
-    expected = {}
-    for name, field in Settings.model_fields.items():
-        default = field.default
-        text = "" if default is None else ",".join(default) if isinstance(default, list) else str(default)
-        expected[f"CALLBOARD_{name.upper()}"] = re.sub(r"\.0$", "", text)
-    assert rows == expected
+def test_it_is_a_front_page() -> None:
+    assert len(README.splitlines()) <= _LONGEST
+
+
+def test_it_begins_with_one_command() -> None:
+    first, *_ = re.findall(r"(?ms)^```\w*\n(.*?)^```$", README)
+    assert first == "make up\n"
+
+
+def test_its_commands_exist() -> None:
+    targets = re.findall(r"(?m)^(\w+):", (ROOT / "Makefile").read_text())
+    commands = re.findall(r"(?m)^make (\w+)", README)
+    assert "test" in commands
+    assert set(commands) <= set(targets)
+
+
+def test_it_leads_to_every_document() -> None:
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", README))
+    documents = {str(file.relative_to(ROOT)) for file in (ROOT / "docs").glob("*.md")}
+    assert documents | {"CONTRIBUTING.md", "CHANGELOG.md"} <= linked
+
+
+def test_it_names_every_folder() -> None:
+    named = {name.split("/")[0] for name in re.findall(r"(?m)^\| `([\w/]+)/` \|", README)}
+    folders = {file.parent.name for file in ROOT.glob("*/__init__.py")} | {"http"}
+    assert folders <= named
 
 
 def test_http_is_not_a_package() -> None:
@@ -35,8 +43,3 @@ def test_http_is_not_a_package() -> None:
     assert not (ROOT / "http" / "__init__.py").exists()
     assert not (ROOT / "tests" / "http").exists()
     assert ROOT not in Path(http.__file__).parents
-
-
-def test_the_commands_of_readme_exist() -> None:
-    targets = re.findall(r"(?m)^(\w+):", (ROOT / "Makefile").read_text())
-    assert set(re.findall(r"(?m)^make (\w+)", README)) <= set(targets)

@@ -54,9 +54,9 @@ def test_a_connection_lost_in_a_report_neither_loses_nor_doubles_it(
 ) -> None:
     real = Connection.fetch
 
-    def lost(*arguments: Any) -> Any:
+    def lost(*arguments: Any, **options: Any) -> Any:
         if committed:
-            real(*arguments)
+            real(*arguments, **options)
         raise psycopg.OperationalError("the connection is lost")
 
     execution.add_event("token", {"text": "one"})
@@ -88,8 +88,8 @@ def test_a_connection_lost_in_the_end_of_a_task_ends_it_once(
     held.end(execution, completed(execution.claimed, {"answer": 42}))
     real = Connection.fetch
 
-    def lost(*arguments: Any) -> Any:
-        real(*arguments)
+    def lost(*arguments: Any, **options: Any) -> Any:
+        real(*arguments, **options)
         raise psycopg.OperationalError("the connection is lost")
 
     with monkeypatch.context() as broken:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -211,9 +210,7 @@ def test_killing_means_every_descendant(start: Start) -> None:
     sandbox = start(*python(ESCAPES))
     pids = written(sandbox, "first", "near", "far")
     assert os.getsid(pids[2]) != os.getsid(pids[0])
-    begun = time.monotonic()
     assert sandbox.kill() == (3, [])
-    assert time.monotonic() - begun < 1
     assert not any(psutil.pid_exists(pid) for pid in pids)
     assert sandbox.kill() == (3, [])
     gone(sandbox)

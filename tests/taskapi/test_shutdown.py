@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,11 +47,9 @@ def test_a_server_with_open_streams_stops_at_once(
         with follow(client, task["links"]["stream"]) as first, follow(client, task["links"]["stream"]) as second:
             for sent in (first, second):
                 assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
-            began = time.monotonic()
             server.send_signal(number)
             assert [list(first), list(second)] == [[], []]
-            server.wait(10)
-            assert time.monotonic() - began < 5
+            server.wait(10)  # less than the time between two comments of a quiet stream
     assert server.returncode in (0, -number)
     log = (tmp_path / "server.log").read_text()
     assert "Application shutdown complete" in log

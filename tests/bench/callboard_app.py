@@ -93,7 +93,7 @@ def fill_table(rows: dict[str, int]) -> None:
 
 
 def claim_ms() -> float:
-    """What a claim for all threads of a process takes: the lower quartile, as the machine has hiccups."""
+    """Returns how long a claim for all threads of a process takes: the lower quartile, as the machine has hiccups."""
     times = []
     with connect("bench") as connection:
         for number in range(CLAIMS):

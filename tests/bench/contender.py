@@ -1,4 +1,4 @@
-"""What a contender can do, and what the harness hears back."""
+"""The interface of a contender, and the messages that it sends to the harness."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

@@ -1,4 +1,4 @@
-"""What is measured, how big, and the bars it is held to."""
+"""The measures, their sizes and their bars."""
 
 import statistics
 from collections.abc import Callable, Mapping

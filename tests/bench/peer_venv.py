@@ -34,7 +34,7 @@ def ensure() -> Path:
 
 
 def versions() -> dict[str, str]:
-    """What is compared, for the head of the report."""
+    """Returns the names and versions of the contenders, for the head of the report."""
     names = ["dramatiq-pg", "dramatiq", "psycopg2-binary", "procrastinate", "psycopg"]
     script = f"import importlib.metadata as m, json; print(json.dumps({{n: m.version(n) for n in {names!r}}}))"
     output = subprocess.run(

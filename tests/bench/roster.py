@@ -1,4 +1,4 @@
-"""Who takes part."""
+"""The list of contenders."""
 
 import importlib.util
 from pathlib import Path

@@ -14,7 +14,7 @@ from broker.worker import replacement
 
 signal.signal(signal.SIGTERM, lambda *_: print("heard", flush=True))
 replacement.prepare_replacement()
-replacement._command = lambda: [sys.executable, "-c", "print('reborn')"]
+replacement._command = lambda: [sys.executable, "-c", "print('replaced')"]
 moment = sys.argv[1]
 if moment == "before":
     os.kill(os.getpid(), signal.SIGTERM)
@@ -27,7 +27,7 @@ threading.Event().wait(20)
 
 @pytest.mark.parametrize(
     ("moment", "ending"),
-    [("never", (0, "reborn\n")), ("before", (0, "heard\n")), ("at the last moment", (-signal.SIGTERM, ""))],
+    [("never", (0, "replaced\n")), ("before", (0, "heard\n")), ("at the last moment", (-signal.SIGTERM, ""))],
 )
 def test_a_process_with_a_pending_signal_to_end_is_not_replaced(moment: str, ending: tuple[int, str]) -> None:
     done = subprocess.run([sys.executable, "-c", OLD, moment], cwd=ROOT, capture_output=True, text=True, timeout=30)

@@ -1,4 +1,4 @@
-"""What `@task` takes from the settings, and what it enters into the catalog."""
+"""`@task`: the defaults from the settings, and the entry in the catalog."""
 
 import dramatiq.broker
 import pytest

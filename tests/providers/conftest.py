@@ -1,13 +1,18 @@
 """The test servers, with the environment that leads the providers to them."""
 
 from collections.abc import Iterator
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from PIL import Image
 
 from providers.media.painting import encode_png
+from providers.sandbox.limits import Limits
+from providers.sandbox.sandbox import Result, Sandbox
+from tests.providers.sandboxes import Run, Start
 from tests.providers.servers import ChatServer, LeonardoServer, MidjourneyServer, chat, leonardo, midjourney
+from tests.support.eventually import eventually
 
 VARIABLES = ("LEONARDO", "MIDJOURNEY", "OPENROUTER")
 
@@ -66,3 +71,26 @@ def chat_server(_running_chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> C
 @pytest.fixture(scope="session")
 def image() -> bytes:
     return encode_png(Image.linear_gradient("L").resize((64, 48)).convert("RGB"))
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[Sandbox] = []
+
+    def start(*command: str, **limits: Any) -> Sandbox:
+        started.append(Sandbox(command, Limits(**limits), tmp_path / "workspaces"))
+        return started[-1]
+
+    yield start
+    for sandbox in started:
+        sandbox.kill()
+
+
+@pytest.fixture
+def run(start: Start) -> Run:
+    def run(*command: str, **limits: Any) -> Result:
+        sandbox = start(*command, **limits)
+        eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=20)
+        return sandbox.result()
+
+    return run

@@ -1,4 +1,4 @@
-"""What the media actor does with a provider, in short."""
+"""The calls that the media actor makes of a provider, in short."""
 
 from typing import Any
 

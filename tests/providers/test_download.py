@@ -170,7 +170,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 
 def in_a_process_of_its_own(body: str) -> str:
-    """What a script prints; it has a server and the arguments of a download at hand."""
+    """Returns the output of a script, which has a server and the arguments of a download at hand."""
     script = f"""
 import os, resource, sys, tempfile
 from pathlib import Path

@@ -1,107 +1,18 @@
-"""Commands in sandboxes: real processes, real limits, and no process is left at the end."""
+"""Commands in sandboxes: output, environment, limits and refusals, with real processes."""
 
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from providers.sandbox.errors import CommandNotFound, CommandRefused, SandboxFailed
-from providers.sandbox.limits import Limits
-from providers.sandbox.sandbox import Result, Sandbox
+from providers.sandbox.errors import CommandNotFound, CommandRefused
+from tests.providers.sandboxes import ESCAPES, Run, Start, gone, python, written
 from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
 MIB = 1024 * 1024
-
-Start = Callable[..., Sandbox]
-Run = Callable[..., Result]
-
-# Each writes its pid and waits: in the group, and as a grandchild that has left group, session and parent.
-ESCAPES = """
-import os, time
-def told(name):
-    with open(os.environ["HOME"] + "/" + name, "w") as out:
-        out.write(str(os.getpid()))
-    os.rename(os.environ["HOME"] + "/" + name, os.environ["HOME"] + "/" + name + ".pid")
-if os.fork() == 0:
-    os.setsid()
-    if os.fork():
-        os._exit(0)
-    told("far")
-    time.sleep(300)
-if os.fork() == 0:
-    told("near")
-    time.sleep(300)
-told("first")
-time.sleep(300)
-"""
-# A new process every moment; the one before is gone.
-HOPS = """
-import os, time
-if os.fork():
-    time.sleep(300)
-open(os.environ["HOME"] + "/hops.pid", "w").close()
-while True:
-    if os.fork():
-        os._exit(0)
-    os.setsid()
-"""
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    started: list[Sandbox] = []
-
-    def start(*command: str, **limits: Any) -> Sandbox:
-        started.append(Sandbox(command, Limits(**limits), tmp_path / "workspaces"))
-        return started[-1]
-
-    yield start
-    for sandbox in started:
-        sandbox.kill()
-
-
-@pytest.fixture
-def run(start: Start) -> Run:
-    def run(*command: str, **limits: Any) -> Result:
-        sandbox = start(*command, **limits)
-        eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=20)
-        return sandbox.result()
-
-    return run
-
-
-def python(code: str) -> tuple[str, ...]:
-    return (sys.executable, "-c", code)
-
-
-def find_processes(workspace: str) -> list[int]:
-    """Returns the processes of a sandbox, its supervisor included."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("HOME") == workspace and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
-        except psutil.Error:
-            continue
-    return found
-
-
-def written(sandbox: Sandbox, *names: str) -> list[int]:
-    files = [Path(sandbox.workspace, f"{name}.pid") for name in names]
-    eventually(lambda: all(file.exists() for file in files), what="the processes are there")
-    return [int(file.read_text() or 0) for file in files]
-
-
-def gone(sandbox: Sandbox) -> None:
-    eventually(lambda: not find_processes(sandbox.workspace), timeout=5, what="no process is left")
-    eventually(lambda: not Path(sandbox.workspace).exists(), timeout=5, what="the workspace is removed")
 
 
 def test_output_exit_code_and_time(run: Run) -> None:
@@ -195,106 +106,6 @@ def test_processes_limit(start: Start) -> None:
     result = sandbox.result()
     assert result.exit_code == -signal.SIGKILL
     assert "more than 20 processes" in result.output
-    gone(sandbox)
-
-
-def test_what_the_command_leaves_behind_ends_with_it(start: Start) -> None:
-    sandbox = start("sh", "-c", "setsid sleep 300 & echo done")
-    eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
-    assert sandbox.result().output == "done\n"
-    assert sandbox.kill()[0] == 1
-    gone(sandbox)
-
-
-def test_killing_means_every_descendant(start: Start) -> None:
-    sandbox = start(*python(ESCAPES))
-    pids = written(sandbox, "first", "near", "far")
-    assert os.getsid(pids[2]) != os.getsid(pids[0])
-    assert sandbox.kill() == (3, [])
-    assert not any(psutil.pid_exists(pid) for pid in pids)
-    assert sandbox.kill() == (3, [])
-    gone(sandbox)
-
-
-def test_who_forks_all_the_time_does_not_escape(start: Start) -> None:
-    sandbox = start(*python(HOPS))
-    written(sandbox, "hops")
-    killed, survivors = sandbox.kill()
-    assert killed >= 1
-    assert survivors == []
-    gone(sandbox)
-
-
-def test_a_box_can_be_killed_before_it_has_begun(start: Start) -> None:
-    sandbox = start("sleep", "300")
-    assert sandbox.kill()[1] == []
-    gone(sandbox)
-
-
-def test_folders_that_protect_themselves_are_removed(start: Start, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir(mode=0o500)
-    sandbox = start("sh", "-c", f"mkdir -p a/b && touch a/b/c && ln -s {outside} a/link && chmod 500 a/b a")
-    eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
-    gone(sandbox)
-    assert outside.stat().st_mode & 0o777 == 0o500
-
-
-PARENT = """
-import sys, os, time
-from pathlib import Path
-from providers.sandbox.sandbox import Sandbox
-from providers.sandbox.limits import Limits
-sandbox = Sandbox([sys.executable, "-c", sys.argv[1]], Limits(), Path(sys.argv[2]))
-while len(list(Path(sandbox.workspace).glob("*.pid"))) < 3:
-    sandbox.read(0.05)
-print(sandbox.workspace, *(file.read_text() for file in Path(sandbox.workspace).glob("*.pid")), flush=True)
-sys.stdin.readline()
-os.execv(sys.executable, [sys.executable, "-c", "print('another', flush=True); input()"])
-"""
-
-
-@pytest.mark.parametrize("how", ["killed", "replaced"])
-def test_the_supervisor_ends_everything_when_its_worker_is_gone(tmp_path: Path, how: str) -> None:
-    command = [sys.executable, "-c", PARENT, ESCAPES, str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdin is not None
-        assert parent.stdout is not None
-        try:
-            workspace, *pids = parent.stdout.readline().split()
-            assert len(pids) == 3
-            if how == "killed":
-                parent.kill()
-            else:
-                parent.stdin.write("go\n")
-                parent.stdin.flush()
-                assert parent.stdout.readline() == "another\n"
-            eventually(lambda: not any(psutil.pid_exists(int(pid)) for pid in pids), timeout=5)
-            eventually(lambda: not find_processes(workspace) and not Path(workspace).exists(), timeout=5)
-        finally:
-            parent.kill()
-
-
-def test_a_worker_that_dies_over_its_order_leaves_nothing(tmp_path: Path) -> None:
-    workspace = tmp_path / "box"
-    workspace.mkdir()
-    command = [sys.executable, "-m", "providers.sandbox.supervisor", str(workspace)]
-    subprocess.run(command, cwd=ROOT, input=b'{"command": ["touch", ', timeout=10, check=True)
-    eventually(lambda: not workspace.exists(), timeout=5)
-
-
-def test_a_command_that_kills_its_supervisor_does_not_get_away(start: Start) -> None:
-    sandbox = start(*python("import os, time; os.kill(os.getppid(), 9); time.sleep(300)"))
-    eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
-    with pytest.raises(SandboxFailed, match="supervisor"):
-        sandbox.result()
-    gone(sandbox)
-
-
-def test_a_command_that_stops_its_supervisor_is_killed_all_the_same(start: Start) -> None:
-    sandbox = start(*python(f"import os; os.kill(os.getppid(), {int(signal.SIGSTOP)})\n{ESCAPES}"))
-    written(sandbox, "first", "near", "far")
-    assert sandbox.kill() == (4, [])  # the supervisor among them
     gone(sandbox)
 
 

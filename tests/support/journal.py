@@ -1,4 +1,4 @@
-"""What tasks and faults really did, written by themselves: one line for each begin, end and call, as JSON, in one write
+"""Journals that tasks and faults write themselves: one line for each begin, end and call, as JSON, in one write
 to a file that is only ever appended to. A judge reads it afterwards (tests/chaos/storm/judge.py).
 
 A process that dies writes no end. So each one that runs tasks also keeps the time of its last sign of life in a small
@@ -124,5 +124,5 @@ class Record:
             self._ended = True
 
     def call(self, name: str, number: int, at: float, result: str) -> None:
-        """What a call of the context came to: "ok", or the error that refused it. `at`: when it was made."""
+        """Records the outcome of a call of the context: "ok", or the error that refused it. `at`: when it was made."""
         self._journal.write("call", at=at, name=name, number=number, result=result, **self._key)

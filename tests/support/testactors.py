@@ -18,7 +18,7 @@ from state.gates import Gate
 
 
 class NoteRequest(BaseModel):
-    """What to do and where to say so."""
+    """The work to do, and the file to report to."""
 
     file: str | None = None
     text: str = ""

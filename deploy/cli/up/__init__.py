@@ -1,1 +1,1 @@
-"""What `callboard up` needs: it starts Postgres, workers and the HTTP server, and keeps them running."""
+"""Parts of `callboard up`, which starts Postgres, workers and the HTTP server, and keeps them running."""

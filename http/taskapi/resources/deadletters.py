@@ -45,7 +45,7 @@ class BulkGroup(BaseModel):
 
 
 class BulkView(BaseModel):
-    """What was done, or would have been done without `dry_run`."""
+    """The outcome of a bulk action; with `dry_run`, the outcome that it would have."""
 
     tasks: int
     skipped: int = Field(description="Tasks that stay as they are: another unfinished task holds their dedup key.")

@@ -1,4 +1,4 @@
-"""What happened, read from the journals: executions with a begin and an end, the calls they made, the faults."""
+"""The journals of a run, as objects: executions with a begin and an end, the calls they made, the faults."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

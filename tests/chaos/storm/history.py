@@ -1,4 +1,4 @@
-"""What the database says after a run, and whether that agrees with what the tasks themselves have written down."""
+"""Compares the history in the database with the journals that the tasks have written."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -102,7 +102,7 @@ def _ended(task: str, facts: TaskFacts, *, may_be_canceled: bool) -> list[Violat
 
 
 def _agrees(task: str, facts: TaskFacts, runs: list[Execution]) -> list[Violation]:
-    """What the code did stands in the history, and the other way round."""
+    """Finds differences between the calls of the code and the history, in both directions."""
     found = []
     unknown = sorted({run.epoch for run in runs} - facts.attempts.keys())
     if unknown:
@@ -134,7 +134,7 @@ def _told(facts: TaskFacts) -> Counter[tuple[int, int]]:
 
 
 def _told_in_time(task: str, facts: TaskFacts) -> list[Violation]:
-    """What an execution tells stands between its start and its end in the history, once."""
+    """Every event of an execution stands once in the history, between its start and its end."""
     violations = []
     epoch, running = 0, False
     for kind, data in facts.events:

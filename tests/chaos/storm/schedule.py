@@ -1,4 +1,4 @@
-"""What happens in a storm and when: all of it planned from a seed, before anything starts."""
+"""The schedule of a storm: all steps are planned from a seed, before anything starts."""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What people do during a storm: submit tasks, stop and resume them, change gates."""
+"""The work of people during a storm: they submit tasks, stop and resume them, change gates."""
 
 import threading
 import time
@@ -114,7 +114,7 @@ class Work:
         return True
 
     def unfinished(self) -> dict[str, int]:
-        """What has not ended yet, by status. What is paused goes on, what is dead is revived."""
+        """Counts unfinished tasks by status. Resumes paused tasks and revives dead ones."""
         with psycopg.connect(self._url, autocommit=True) as connection:
             rows = connection.execute(
                 "SELECT status, array_agg(id) FROM callboard.tasks "

@@ -47,8 +47,8 @@ def hide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_command_name_may_contain_anything(sleeper: subprocess.Popen[bytes]) -> None:
-    stat = read_stat(sleeper.pid)
-    assert (stat.state, stat.threads) == ("S", 1)
+    stat = eventually(lambda: (found := read_stat(sleeper.pid)).state == "S" and found)
+    assert stat.threads == 1
     assert stat.start_ticks >= read_stat(os.getpid()).start_ticks
     assert not is_gone(sleeper.pid, stat.start_ticks)
 

@@ -1,6 +1,7 @@
 """A real Postgres for the session, migrated once; each test gets a clone of it."""
 
 import os
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,11 @@ from tests.support.observer import Observer
 from tests.support.pgbouncer import BINARY, start_pgbouncer
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WorkerTree
+
+
+def pytest_configure() -> None:
+    """A shell that starts the tests in the background makes them, and their processes, ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -120,9 +120,8 @@ def test_an_interrupted_wait_leaves_no_connection_in_doubt(
     """After Ctrl-C in the middle of a statement, the next one gets its own answer, or the connection is closed."""
     backend = worker_connection.info.backend_pid
     in_state = "SELECT FROM pg_stat_activity WHERE pid = %s AND "
-    worker_connection.execute(
-        "SET lock_timeout = 0"
-    )  # the statement waits until it is interrupted, however long that takes
+    # The statement waits until it is interrupted, however long that takes.
+    worker_connection.execute("SET lock_timeout = 0")
     worker_connection.execute("SET statement_timeout = 0")
 
     def interrupt() -> None:

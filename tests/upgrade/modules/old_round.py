@@ -255,7 +255,7 @@ class Round:
         schema.require_current_schema()  # called by its /readyz and its workers
         check(schema.migrate() == [], "its own migrate changes nothing")
         workers.register(self.me, [QUEUE], 4)  # another identity of this process has declared it dead
-        check(vitals.get_vitals().workers == 1, "system_health")
+        check(vitals.get_vitals().workers == 1, "vitals")
         check(queues.queue_status()["queues"]["dlq"] == 0, "nothing is left dead")
         pace.note_pace({"quick": 0.5})
         bell.ring_tasks([self.name("task")])

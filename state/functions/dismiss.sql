@@ -9,7 +9,7 @@ BEGIN
     RETURN QUERY
     WITH mine AS MATERIALIZED (
         SELECT t.id FROM callboard.tasks t
-        WHERE t.id = ANY (ids) AND t.status = 'dead' AND t.hidden_at IS NULL
+        WHERE t.id = ANY (ids) AND t.status = 'dead' AND t.hidden_at IS NULL AND /*lock_parent*/
         ORDER BY t.id
         FOR NO KEY UPDATE
     ), moved AS (

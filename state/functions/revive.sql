@@ -38,10 +38,12 @@ BEGIN
     IF wanted IS NULL THEN
         locked := ARRAY(SELECT t.id FROM callboard.tasks t
                         WHERE t.id = ANY (ids) AND (t.status = 'dead' OR t.status = 'scheduled' AND t.lane = 'retry')
+                          AND /*lock_parent*/
                         ORDER BY t.id FOR NO KEY UPDATE);
     ELSE
         locked := ARRAY(SELECT t.id FROM callboard.tasks t
                         WHERE t.id = ANY (ids) AND t.status = 'dead' AND callboard.dead_letter_fits(t, wanted)
+                          AND /*try_lock_parent*/
                         ORDER BY t.id FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
     RETURN QUERY

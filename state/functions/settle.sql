@@ -1,8 +1,8 @@
 -- Writes how executions ended: one statement and one commit for all that a process has finished since the last one. A
 -- task changes only for the worker that holds its epoch; a task that is not in the result had left the worker before.
 -- The caller sends the outcomes in the order of their ids, so that all sessions lock tasks in the same order. Without
--- `wait`, a task that another session has locked is left as it is and returned as busy: one row that is locked for a
--- while must not hold up the others.
+-- `wait`, a task that another session has locked, or whose workflow or project it has locked, is left as it is and
+-- returned as busy: one row that is locked for a while must not hold up the others.
 CREATE OR REPLACE FUNCTION callboard.settle(worker text, outcomes jsonb, wait boolean) RETURNS TABLE (
     id text, epoch integer, actor text, queue text, status text, gates text[], busy boolean
 ) LANGUAGE plpgsql
@@ -16,7 +16,9 @@ DECLARE
 BEGIN
     IF wait THEN
         PERFORM FROM jsonb_to_recordset(outcomes) AS i (id text COLLATE "C", epoch integer), LATERAL (
-            SELECT FROM callboard.tasks t WHERE t.id = i.id AND t.epoch = i.epoch FOR NO KEY UPDATE) AS locked;
+            SELECT FROM callboard.tasks t
+            WHERE t.id = i.id AND t.epoch = i.epoch AND /*lock_parent*/
+            FOR NO KEY UPDATE) AS locked;
     END IF;
     RETURN QUERY
     WITH input AS (
@@ -43,7 +45,7 @@ BEGIN
             SELECT t.id, t.cancel_requested, t.attempt, t.max_attempts, t.expires_at, t.worker_id, t.started_at, t.gates
             FROM callboard.tasks t
             WHERE t.id = i.id AND t.epoch = i.epoch AND t.status = 'running'
-              AND (settle.worker IS NULL OR t.worker_id = settle.worker)
+              AND (settle.worker IS NULL OR t.worker_id = settle.worker) AND /*try_lock_parent*/
             FOR NO KEY UPDATE SKIP LOCKED
         ) t, LATERAL (
             -- A probe tries the service for all tasks: its failure costs it no attempt, not even the last one.

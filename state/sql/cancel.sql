@@ -2,7 +2,7 @@
 -- Returns no row for a task that is finished.
 WITH mine AS MATERIALIZED (
     SELECT t.id, t.status FROM callboard.tasks t
-    WHERE t.id = %(id)s AND t.status IN (/*live*/)
+    WHERE t.id = %(id)s AND t.status IN (/*live*/) AND /*lock_parent*/
     FOR NO KEY UPDATE
 ), moved AS (
     UPDATE callboard.tasks t

@@ -2,6 +2,7 @@
 SELECT /*move_result*/ FROM callboard.dismiss(ARRAY(
     SELECT t.id FROM callboard.tasks t
     WHERE t.id = ANY (%(ids)s) AND t.status = 'dead' AND callboard.dead_letter_fits(t, %(wanted)s)
+      AND /*try_lock_parent*/
     ORDER BY t.id
     FOR NO KEY UPDATE SKIP LOCKED
 )) AS m

@@ -7,6 +7,7 @@ WITH mine AS MATERIALIZED (
     FROM callboard.tasks t
     WHERE t.id = %(id)s AND t.hidden_at IS NULL
       AND (t.status IN (/*startable*/) OR t.status = 'running' AND coalesce(t.cancel_requested, 'pause') = 'pause')
+      AND /*lock_parent*/
     FOR NO KEY UPDATE
 ), moved AS (
     UPDATE callboard.tasks t

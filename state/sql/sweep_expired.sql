@@ -1,8 +1,8 @@
 -- Ends tasks that have grown too old before they could start.
 WITH old AS MATERIALIZED (
-    SELECT id, status FROM callboard.tasks
-    WHERE expires_at <= callboard.now() AND status IN (/*startable*/)
-    ORDER BY expires_at
+    SELECT t.id, t.status FROM callboard.tasks t
+    WHERE t.expires_at <= callboard.now() AND t.status IN (/*startable*/) AND /*try_lock_parent*/
+    ORDER BY t.expires_at
     LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
 ), moved AS (

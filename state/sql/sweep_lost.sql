@@ -21,7 +21,7 @@ WITH over AS MATERIALIZED (
                ELSE 'queued'
            END AS next
     FROM over o JOIN callboard.tasks t ON t.id = o.task_id AND t.epoch = o.epoch
-    WHERE t.status = 'running'
+    WHERE t.status = 'running' AND /*try_lock_parent*/
     ORDER BY t.id
     FOR NO KEY UPDATE OF t SKIP LOCKED
 ), numbered AS (

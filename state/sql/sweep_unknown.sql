@@ -4,6 +4,7 @@ WITH old AS MATERIALIZED (
     WHERE t.status = 'waiting' AND t.waiting_gate >= 'actor:' AND t.waiting_gate < 'actor;'
       AND t.updated_at <= callboard.now() - make_interval(secs => %(seconds)s)
       AND NOT callboard.actor_is_known(substr(t.waiting_gate, length('actor:') + 1), t.queue)
+      AND /*try_lock_parent*/
     LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
 ), moved AS (

@@ -13,6 +13,9 @@ WHERE t.hidden_at IS NULL
   AND (%(tenant)s::text IS NULL OR t.tenant = %(tenant)s)
   AND (%(target)s::text IS NULL OR t.target = %(target)s)
   AND (%(error_type)s::text IS NULL OR t.error ->> 'type' = %(error_type)s)
+  AND (%(workflow_id)s::text IS NULL OR t.workflow_id = %(workflow_id)s)
+  AND (%(agent_name)s::text IS NULL OR t.payload ->> 'agent_name' = %(agent_name)s)
+  AND (%(task_type)s::text IS NULL OR t.payload ->> 'agent_name' IS NOT NULL AND t.payload ->> 'task_type' = %(task_type)s)
   AND (%(workflow_run_id)s::text IS NULL OR t.payload ->> 'workflow_run_id' = %(workflow_run_id)s)
 ORDER BY t.id DESC
 LIMIT %(limit)s

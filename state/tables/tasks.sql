@@ -22,6 +22,9 @@ CREATE TABLE callboard.tasks (
     tenant           text COLLATE "C",
     target           text COLLATE "C",
     dedup_key        text,
+    workflow_id      text COLLATE "C",
+    step             text COLLATE "C",
+    branch           integer,
 
     payload          jsonb NOT NULL,
     checkpoint       jsonb NOT NULL DEFAULT '{}',
@@ -72,6 +75,9 @@ COMMENT ON COLUMN callboard.tasks.status IS 'Moves are listed in state/transitio
 COMMENT ON COLUMN callboard.tasks.priority IS '0 (first) to 3.';
 COMMENT ON COLUMN callboard.tasks.rank IS 'The place among tasks of one queue, lane and priority, set on entering the queue; see entry_rank.';
 COMMENT ON COLUMN callboard.tasks.target IS 'Tasks of one target run one after the other, in the order of their creation.';
+COMMENT ON COLUMN callboard.tasks.workflow_id IS 'The workflow that the task belongs to: its end advances the workflow (follow_tasks).';
+COMMENT ON COLUMN callboard.tasks.step IS 'The step of the workflow; NULL for a task that was submitted into the workflow by hand.';
+COMMENT ON COLUMN callboard.tasks.branch IS 'The place in the list of a step with for_each; 0 for any other step.';
 COMMENT ON COLUMN callboard.tasks.checkpoint IS 'Saved by the running code and kept over attempts.';
 COMMENT ON COLUMN callboard.tasks.progress IS '{percent, message, elapsed_ms, updated_at}; NULL until the attempt says something.';
 COMMENT ON COLUMN callboard.tasks.error IS 'The last failure: {type, category, message, details, traceback}.';
@@ -93,7 +99,7 @@ COMMENT ON COLUMN callboard.tasks.max_age IS 'Seconds from available_at to expir
 COMMENT ON COLUMN callboard.tasks.expires_at IS 'A task that has not started by then is dead.';
 COMMENT ON COLUMN callboard.tasks.hidden_at IS 'When the finished task was deleted by a user; the row stays as audit trail.';
 
--- History must not slow the live tasks: apart from the primary key and tasks_workflow_run, every index covers only the
+-- History must not slow the live tasks: apart from the primary key and the last three, every index covers only the
 -- statuses that can still move.
 CREATE INDEX tasks_claim ON callboard.tasks (queue, lane, priority, rank, id) WHERE status = 'queued';
 CREATE INDEX tasks_due ON callboard.tasks (available_at) WHERE status = 'scheduled';
@@ -105,6 +111,10 @@ CREATE INDEX tasks_target ON callboard.tasks ((coalesce(tenant, '')), target, cr
 CREATE INDEX tasks_resting ON callboard.tasks (status, id) WHERE status IN ('paused', 'dead');
 CREATE INDEX tasks_workflow_run ON callboard.tasks ((payload ->> 'workflow_run_id'), id)
     WHERE payload ->> 'workflow_run_id' IS NOT NULL;
+-- Unique: a step of a workflow starts each of its tasks once.
+CREATE UNIQUE INDEX tasks_workflow ON callboard.tasks (workflow_id, step, branch) WHERE workflow_id IS NOT NULL;
+CREATE INDEX tasks_agent ON callboard.tasks ((payload ->> 'agent_name'), (payload ->> 'task_type'), id)
+    WHERE payload ->> 'agent_name' IS NOT NULL;
 
 -- The group of tasks among which a tenant takes its turns, as one number: the last of them is found several times
 -- faster than by four columns of text. Two tenants with the same number would share their turns. Written in plpgsql, so

@@ -145,7 +145,19 @@ def get_tasks_of_many(ids: Collection[str]) -> dict[str, Task]:
     return {row["id"]: Task.from_row(row) for row in fetch("tasks_of_many", {"ids": list(ids)})}
 
 
-_FILTERS = ("status", "actor", "queue", "lane", "tenant", "target", "error_type", "workflow_run_id")
+_FILTERS = (
+    "status",
+    "actor",
+    "agent_name",
+    "task_type",
+    "queue",
+    "lane",
+    "tenant",
+    "target",
+    "error_type",
+    "workflow_id",
+    "workflow_run_id",
+)
 
 
 @retrying

@@ -86,8 +86,11 @@ class TaskFilter(BaseModel):
 
     status: Status | None = None
     actor: str | None = None
+    agent_name: str | None = None
+    task_type: str | None = Field(None, description="Of an agent.")
     queue: str | None = None
     lane: Lane | None = None
+    workflow_id: str | None = None
     workflow_run_id: str | None = None
     tenant: str | None = None
     target: str | None = None

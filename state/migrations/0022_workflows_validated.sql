@@ -1,0 +1,1 @@
+ALTER TABLE callboard.tasks VALIDATE CONSTRAINT tasks_workflow_id_fkey;

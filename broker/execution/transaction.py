@@ -14,6 +14,7 @@ from state.database.notifier import notify_tasks
 from state.errors import LeaseLost, NotReady
 from state.gates.waking import wake
 from state.logs import log_transitions
+from state.tasks.followers import announce_followers
 from state.workers import leases
 from state.workers.leases import Settlement
 
@@ -81,4 +82,5 @@ class CompletingTransaction:
                 raise
         log_transitions(rows, worker=self._held.worker)
         notify_tasks([claimed.id])
+        announce_followers(rows)
         wake(gate for row in rows for gate in row["gates"])

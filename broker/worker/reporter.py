@@ -14,6 +14,7 @@ from state.database import Connection, Row
 from state.database.errors import kind_of
 from state.database.notifier import notify_tasks, notify_work
 from state.logs import log, log_transitions
+from state.tasks.followers import announce_followers
 from state.workers import leases
 from state.workers.leases import Report, Settlement
 
@@ -187,6 +188,7 @@ class Reporter:
         notify_tasks(row["id"] for row in rows)
         if any(row["status"] == "queued" for row in rows):
             notify_work({row["queue"] for row in rows if row["status"] == "queued"})
+        announce_followers(rows, connection)
         return {gate for row in rows for gate in row["gates"]}
 
     def _wait_for_locks(self, busy: set[Key]) -> None:

@@ -7,6 +7,7 @@ from state.database import Row
 from state.database.notifier import notify_tasks, notify_work
 from state.gates.waking import wake
 from state.logs import Level, log_transitions_as
+from state.tasks.followers import announce_followers
 
 
 def announce(rows: Sequence[Row], *, left_gates: bool, level: Level = "info") -> None:
@@ -16,6 +17,7 @@ def announce(rows: Sequence[Row], *, left_gates: bool, level: Level = "info") ->
     log_transitions_as(level, rows)
     notify_tasks(row["id"] for row in rows)
     notify_work({row["queue"] for row in rows if row["status"] == "queued"})
+    announce_followers(rows)
     if left_gates:
         wake(gate for row in rows for gate in row["gates"])
 

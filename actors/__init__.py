@@ -22,8 +22,8 @@ def _start_sandbox(command: Sequence[str], *, seconds: float, **limits: int) -> 
 
 set_starter(_start_sandbox)
 
-from actors import agent, embedding, media, summarize  # noqa: E402  (they need the broker)
+from actors import agent, agents, embedding, media, summarize  # noqa: E402  (they need the broker)
 
 load_actors()
 
-__all__ = ["agent", "broker", "embedding", "media", "summarize"]
+__all__ = ["agent", "agents", "broker", "embedding", "media", "summarize"]

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-from actors.agents import find_skill
 from actors.field_errors import make_field_error
-from broker import Context, task
+from broker import Context, run_agent, task
+from state.agents import catalog
+from state.errors import InvalidPayload, UnknownAgent
+from state.gates import Gate
 from state.tasks.catalog import RetryPolicy
 
 AGENT_POLICY = RetryPolicy(default=tuple(5.0 * attempt**2 for attempt in range(1, 21)))
@@ -15,22 +17,44 @@ AGENT_POLICY = RetryPolicy(default=tuple(5.0 * attempt**2 for attempt in range(1
 class AgentRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    agent_name: str
-    task_type: str
-    input: dict[str, Any] = Field(default_factory=dict)
+    agent_name: str = Field(min_length=1, max_length=200, description="See GET /api/v1/agents.")
+    task_type: str = Field(min_length=1, max_length=200)
+    input: dict[str, Any] = Field(default_factory=dict, description="Must fit the agent's input schema.")
+    _parsed: BaseModel = PrivateAttr()
 
     @model_validator(mode="after")
     def _check_input(self) -> "AgentRequest":
-        skill = find_skill(self.agent_name, self.task_type)
         try:
-            skill.request.model_validate(self.input)
-        except ValidationError as refused:
-            raise make_field_error("input", refused.errors()[0]["loc"], refused.errors()[0]["msg"]) from None
+            self._parsed = catalog.check_input(self.agent_name, self.task_type, self.input)
+        except UnknownAgent as unknown:
+            raise make_field_error(unknown.field, (), str(unknown)) from None
+        except InvalidPayload as refused:
+            raise make_field_error(refused.field, (), str(refused).removeprefix(f"{refused.field}: ")) from None
         return self
 
+    @property
+    def parsed(self) -> BaseModel:
+        """The input as the agent's model."""
+        return self._parsed
 
-@task(queue="agents", max_attempts=3, policy=AGENT_POLICY, time_limit=3600)
+
+def ask_gates(request: AgentRequest) -> list[Gate]:
+    return catalog.ask_gates(request.agent_name, request.task_type, request.parsed)
+
+
+def find_priority(request: AgentRequest) -> int:
+    return catalog.get(request.agent_name, request.task_type).priority
+
+
+@task(
+    queue="agents",
+    max_attempts=3,
+    policy=AGENT_POLICY,
+    time_limit=3600,
+    priority=find_priority,
+    gates=ask_gates,
+    known_gates=catalog.list_known_gates,
+)
 def agent(ctx: Context, request: AgentRequest) -> Any:
     """Runs one task of an agent."""
-    skill = find_skill(request.agent_name, request.task_type)
-    return skill.run(ctx, skill.request.model_validate(request.input))
+    return run_agent(ctx, request.agent_name, request.task_type, request.parsed)

@@ -1,6 +1,7 @@
 """Runs tasks on Dramatiq workers. People who write actors need only the names that are imported here."""
 
 from broker.adapter.broker import TaskBroker
+from broker.agent import agent, run_agent
 from broker.context import Context
 from broker.execution.failures import TokenLimitExceeded
 from broker.execution.interrupts import CancelRequested, LeaseGone, ShuttingDown, Stopped, TimeLimitExceeded
@@ -15,5 +16,7 @@ __all__ = [
     "TaskBroker",
     "TimeLimitExceeded",
     "TokenLimitExceeded",
+    "agent",
+    "run_agent",
     "task",
 ]

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from broker.execution.runner import Work, run_task
 from state.gates import Gate
 from state.settings import get_settings
-from state.tasks.catalog import STANDARD_POLICY, ActorSpec, RetryPolicy
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec, RetryPolicy, Role
 
 _W = TypeVar("_W", bound=Callable[..., Any])
 
@@ -35,20 +35,23 @@ def task(
     max_age: float | Callable[[], float | None] | None = None,
     time_limit: float = 3600,
     policy: RetryPolicy = STANDARD_POLICY,
+    priority: Callable[[Any], int] | None = None,
     gates: Callable[[Any], Iterable[Gate]] | None = None,
     known_gates: Callable[[], Iterable[Gate]] | None = None,
+    role: Role = "submitter",
     name: str | None = None,
 ) -> Callable[[_W], TaskActor]:
     """Declares an actor. `max_age` and `time_limit` are in seconds; `policy` sets the delays between attempts;
-    `max_attempts` defaults to CALLBOARD_MAX_ATTEMPTS. `gates` is called with a request and returns the gates that its
-    task must pass, always the same ones for the same request. `known_gates` returns gates that are declared when a
-    worker starts."""
+    `max_attempts` defaults to CALLBOARD_MAX_ATTEMPTS. `priority` is called with a request and returns the priority of a
+    task for which nobody gives one; without it, that is 2. `gates` is called with a request and returns the gates that
+    its task must pass, always the same ones for the same request. `known_gates` returns gates that are declared when a
+    worker starts. `role` is what a caller needs to be to submit a task."""
 
     def declare(function: _W) -> TaskActor:
         spec = ActorSpec(
             name=name or function.__name__,
             queue=queue,
-            request=_request_model(function),
+            request=get_request_model(function),
             max_attempts=get_settings().max_attempts if max_attempts is None else max_attempts,
             max_age=max_age if callable(max_age) else lambda: max_age,
             time_limit=time_limit,
@@ -56,6 +59,8 @@ def task(
             description=inspect.getdoc(function) or "",
             gates=gates,
             known_gates=known_gates,
+            priority=priority,
+            role=role,
         )
 
         def run(task_id: str, epoch: int) -> None:
@@ -75,7 +80,8 @@ def task(
     return declare
 
 
-def _request_model(function: Callable[..., Any]) -> type[BaseModel]:
+def get_request_model(function: Callable[..., Any]) -> type[BaseModel]:
+    """Returns the annotation of the second parameter. Raises TypeError if it is not a pydantic model."""
     parameters = list(inspect.signature(function).parameters)
     hints = get_type_hints(function)
     model = hints.get(parameters[1]) if len(parameters) == 2 else None

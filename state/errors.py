@@ -84,6 +84,33 @@ class UnknownActor(StateError):
         super().__init__(f"There is no actor {name!r}. Known actors: {', '.join(self.known) or 'none'}.")
 
 
+class UnknownAgent(StateError, ValueError):
+    """There is no such agent, or it has no such task type. `field` names which of the two."""
+
+    def __init__(self, agent_name: str, task_type: str, known: Iterable[tuple[str, str]]) -> None:
+        agents: dict[str, list[str]] = {}
+        for name, its_type in sorted(known):
+            agents.setdefault(name, []).append(its_type)
+        self.agent_name = agent_name
+        self.task_type = task_type
+        if agent_name in agents:
+            self.field, self.known = "task_type", agents[agent_name]
+            text = f"Agent {agent_name!r} has no task type {task_type!r}. It has: {', '.join(self.known)}."
+        else:
+            self.field, self.known = "agent_name", list(agents)
+            text = f"There is no agent {agent_name!r}. Known agents: {', '.join(self.known) or 'none'}."
+        super().__init__(text)
+
+
+class TasksRefused(StateError):
+    """The code of an agent has tried to create a task."""
+
+    category = "permanent"
+
+    def __init__(self) -> None:
+        super().__init__("Agents do not create tasks; the orchestrator does.")
+
+
 class InvalidPayload(StateError):
     """A payload, or another field of a request, is not valid."""
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from broker import Context
+from broker import Context, agent
 
 
 class RunInput(BaseModel):
@@ -24,6 +24,7 @@ class RunResult(BaseModel):
     seconds: float
 
 
+@agent("command", "run", role="operator")
 def run(ctx: Context, request: RunInput) -> RunResult:
     """Runs a command in a sandbox. A nonzero exit code is a result, not a failure of the task."""
     ctx.progress(None, f"Running {request.command[0]}")

@@ -5,7 +5,7 @@ from collections import Counter
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from broker import Context
+from broker import Context, agent
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")  # noqa: RUF001  (both apostrophes are in use)
 _SENTENCE_END = re.compile(r"[.!?…]+(?:\s|$)")
@@ -25,6 +25,7 @@ class Statistics(BaseModel):
     top_words: list[tuple[str, int]]
 
 
+@agent("text", "statistics")
 def count_words(ctx: Context, request: StatisticsInput) -> Statistics:
     """Counts characters, words and sentences, and finds the most frequent words."""
     words = [word.lower() for word in _WORD.findall(request.text)]

@@ -2,9 +2,10 @@
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from actors.language import ask, choose_provider
-from broker import Context
+from actors.language import ask, choose_provider, list_known_gates, make_gates
+from broker import Context, agent
 from providers.language.protocol import Message
+from state.gates import Gate
 
 
 class CompleteInput(BaseModel):
@@ -27,6 +28,11 @@ class Text(BaseModel):
     model: str
 
 
+def provider_gate(request: CompleteInput) -> list[Gate]:
+    return make_gates(choose_provider(request.provider))
+
+
+@agent("writer", "complete", gates=provider_gate, known_gates=list_known_gates)
 def complete(ctx: Context, request: CompleteInput) -> Text:
     """Completes a prompt, and emits each token as an event."""
     provider = choose_provider(request.provider)

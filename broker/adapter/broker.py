@@ -14,6 +14,7 @@ from broker.adapter.plain import LazyPool, PlainConsumer
 from broker.execution.held import get_held_tasks
 from broker.task import TaskActor
 from state import submit
+from state.agents.guard import require_may_create
 
 _OPTIONS = ("queue", "priority", "max_attempts", "available_at", "max_age_seconds", "tenant")
 
@@ -44,6 +45,7 @@ class TaskBroker(PostgresBroker):
             self.emit_after("declare_queue", queue_name)
 
     def enqueue(self, message: Message[Any], *, delay: int | None = None) -> Message[Any]:
+        require_may_create()
         if message.queue_name not in self.task_queues:
             sent: Message[Any] = super().enqueue(message, delay=delay)
             return sent

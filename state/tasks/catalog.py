@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -11,6 +11,8 @@ from state import jsonsafe
 from state.errors import InvalidPayload, UnknownActor
 from state.gates import Gate
 from state.settings import get_settings
+
+Role = Literal["submitter", "operator"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class ActorSpec:
     description: str
     gates: Callable[[Any], Iterable[Gate]] | None = None  # the gates of a request
     known_gates: Callable[[], Iterable[Gate]] | None = None  # declared when a worker starts, before there are tasks
+    priority: Callable[[Any], int] | None = None  # of a request for which nobody gives one; None: medium
+    role: Role = "submitter"  # the role that a caller needs to submit a task
 
     def validate(self, payload: Any) -> tuple[BaseModel, dict[str, Any]]:
         """Returns the request, and the payload as it will be stored; raises InvalidPayload with the field's name."""

@@ -11,6 +11,7 @@ from state.gates import Gate
 from state.gates.declarations import make_target_gate, make_tenant_gate
 from state.tasks import catalog
 from state.tasks.ids import new_task_id
+from state.tasks.priorities import MEDIUM, parse_priority
 
 _LONGEST_DELAY = 10 * 365 * 24 * 3600.0  # seconds; a longer delay is a mistake
 
@@ -22,7 +23,7 @@ class NewTask:
     actor: str
     payload: Any
     queue: str | None = None
-    priority: int = 2
+    priority: int | str | None = None  # or its name
     max_attempts: int | None = None
     delay_seconds: float | None = None
     available_at: datetime | None = None
@@ -40,12 +41,15 @@ class NewTask:
         run = payload.get("workflow_run_id")
         if run is not None and not (isinstance(run, str) and len(run) <= 200):  # there is an index on it
             raise _make_error("payload.workflow_run_id", "must be at most 200 characters")
+        priority = self._parse_priority()
+        if priority is None:
+            priority = MEDIUM if spec.priority is None else spec.priority(request)
         gates = self._add_own_gates(spec.ask_gates(request))
         return {
             "id": new_task_id(),
             "actor": spec.name,
             "queue": self.queue or spec.queue,
-            "priority": self.priority,
+            "priority": priority,
             "tenant": self.tenant,
             "target": self.target,
             "payload": payload,
@@ -68,8 +72,6 @@ class NewTask:
         return gates
 
     def _check(self) -> None:
-        if not 0 <= self.priority <= 3:
-            raise _make_error("priority", "must be 0 (first) to 3")
         if self.max_attempts is not None and not 1 <= self.max_attempts <= 1000:
             raise _make_error("max_attempts", "must be 1 to 1000")
         if self.queue is not None and self.queue not in catalog.list_queues():
@@ -79,6 +81,14 @@ class NewTask:
         if self.available_at is not None and self.delay_seconds is not None:
             raise _make_error("available_at", "give it or delay_seconds")
         self._check_ranges()
+
+    def _parse_priority(self) -> int | None:
+        if self.priority is None:
+            return None
+        try:
+            return parse_priority(self.priority)
+        except ValueError as refused:
+            raise _make_error("priority", str(refused)) from None
 
     def _check_ranges(self) -> None:
         for field in ("delay_seconds", "max_age_seconds", "dedup_ttl_seconds"):

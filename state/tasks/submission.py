@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from state.agents.guard import require_may_create
 from state.database import AnyConnection, Row, fetch, retrying, transaction
 from state.database.errors import AlreadyExists
 from state.database.notifier import notify_work, take_work_hint
@@ -26,6 +27,7 @@ def submit(actor: str, payload: Any, *, conn: AnyConnection | None = None, **opt
 
 
 def submit_new(new: NewTask, *, conn: AnyConnection | None = None) -> Task:
+    require_may_create()
     row = new.to_row()
     return _insert_one(row, conn=conn) if new.dedup_key is None else _insert_keyed(row, conn=conn)
 
@@ -33,6 +35,7 @@ def submit_new(new: NewTask, *, conn: AnyConnection | None = None) -> Task:
 def submit_many(tasks: Iterable[NewTask], *, conn: AnyConnection | None = None) -> list[str]:
     """Accepts many tasks, or none: they commit together. Returns their ids in order; for a dedup key that is taken, the
     id of its holder. With `conn`, in the caller's own transaction, which only the caller can repeat."""
+    require_may_create()
     rows = [task.to_row() for task in tasks]
     if conn is not None:
         ids, inserted = _insert_all(rows, conn)

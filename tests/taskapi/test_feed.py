@@ -19,6 +19,7 @@ from state.tasks import events, reads
 from state.workers.leases import ClaimRequest, Report, Settlement, claim, report, settle
 from taskapi.streams.feed import Subscription
 from taskapi.streams.sse import EventFrame
+from taskapi.streams.task_stream import TASK
 from tests.support.eventually import eventually
 from tests.support.following import follow, read_all
 from tests.support.observer import Observer
@@ -198,7 +199,7 @@ def test_a_slow_client_gets_everything(serve: Serve, fake_worker: FakeWorker) ->
 
 def test_a_subscription_made_while_events_were_read_has_no_gap() -> None:
     async def scenario() -> None:
-        subscription = Subscription("tq", 3, False, 10)
+        subscription = Subscription(TASK, "tq", 3, False, 10)
         subscription.offer([EventFrame(8, b"8", None)], after=7)  # read for subscriptions that were at 7
         assert subscription.position == 3
         subscription.offer([EventFrame(n, str(n).encode(), None) for n in (2, 3, 4, 5)], after=1)

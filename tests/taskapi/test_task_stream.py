@@ -1,6 +1,7 @@
 """GET /tasks/{id}/stream: the frames that one client gets."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -10,6 +11,7 @@ from state.database import connect
 from state.tasks.deadletters import retry
 from state.tasks.ids import new_task_id
 from state.tasks.reads import Task, get_tasks_of_many
+from taskapi.streams import task_stream
 from tests.support.eventually import eventually
 from tests.support.following import Frame, follow, read_all
 from tests.taskapi.fake_worker import FakeWorker
@@ -163,7 +165,7 @@ def test_a_task_that_is_retried_at_its_end_is_not_done(
             retried.append(task["task_id"])
         return get_tasks_of_many(ids)
 
-    monkeypatch.setattr("taskapi.streams.feed.get_tasks_of_many", look)
+    monkeypatch.setattr(task_stream, "TASK", replace(task_stream.TASK, read_many=look))
     with follow(client, task["links"]["stream"]) as sent:
         assert [next(sent).retry, next(sent).event] == ["2000", "snapshot"]
         fake_worker.fail(fake_worker.start())

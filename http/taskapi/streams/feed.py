@@ -1,4 +1,4 @@
-"""The feed: the new events of all watched tasks. One listener and one reader of a process serve all streams, so that
+"""The feed: the new events of everything that is watched. One listener and one reader of a process serve all streams:
 neither connections nor queries grow with the number of streams."""
 
 import asyncio
@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 import anyio
 import anyio.to_thread
@@ -16,10 +18,10 @@ from state.database.notifier import EVERYTHING, TASKS
 from state.errors import NotReady
 from state.logs import log
 from state.tasks.events import get_events_of_many
-from state.tasks.reads import get_tasks_of_many
 from taskapi.streams.sse import EventFrame, encode_done, encode_event
+from taskapi.streams.subject import Followed, Subject
 
-PAGE = 200  # events of one task in one query; a stream that is further behind reads its backlog itself
+PAGE = 200  # events of one subject in one query; a stream that is further behind reads its backlog itself
 _GAP = 0.01  # seconds between two queries; one query serves all hints that arrive in between
 _AFTER_ERROR = 1.0
 
@@ -30,17 +32,18 @@ class Pace:
 
     keep_alive: float = 15.0  # between two comments of a quiet stream
     patience: float = 30.0  # for a client to read; after that the client is dropped
-    poll: float = 1.0  # at most, between two reads of all watched tasks
+    poll: float = 1.0  # at most, between two reads of everything that is watched
     capacity: int = 1000  # frames that wait for a client
 
 
 class Subscription:
     """The subscription of one stream: holds frames until the client reads them."""
 
-    def __init__(self, task_id: str, position: int, may_be_over: bool, capacity: int) -> None:
-        self.task_id = task_id
+    def __init__(self, subject: Subject, its_id: str, position: int, may_be_over: bool, capacity: int) -> None:
+        self.subject = subject
+        self.id = its_id
         self.position = position  # the n of the last event that was added
-        self.may_be_over = may_be_over  # the last known move led to a finished status
+        self.may_be_over = may_be_over  # the last known move may have finished it
         self.full = False  # the stream itself must fetch the events after the position
         self._capacity = capacity
         self._waiting: deque[bytes] = deque()
@@ -59,8 +62,8 @@ class Subscription:
                 self._waiting.append(frame.text)
                 self.position = frame.n
                 self._changed.set()
-                if frame.finishes is not None:
-                    self.may_be_over = frame.finishes
+                if frame.may_end is not None:
+                    self.may_be_over = frame.may_end
 
     def close(self, last: bytes | None = None) -> None:
         """Accepts no more frames. Those that wait can still be taken."""
@@ -84,7 +87,7 @@ class Feed:
     def __init__(self, pace: Pace) -> None:
         self.pace = pace
         self._subscriptions: dict[str, set[Subscription]] = {}
-        self._due: set[str] = set()  # tasks that may have new events
+        self._due: set[str] = set()  # ids that may have new events
         self._wake = asyncio.Event()
         self._closed = False
         self._listener = Listener(TASKS, self._receive_hints)
@@ -102,10 +105,10 @@ class Feed:
         return self._listener.connected.is_set()
 
     @contextmanager
-    def subscribe(self, task_id: str, position: int, may_be_over: bool) -> Iterator[Subscription]:
-        subscription = Subscription(task_id, position, may_be_over, self.pace.capacity)
-        self._subscriptions.setdefault(task_id, set()).add(subscription)
-        self._schedule([task_id])
+    def subscribe(self, subject: Subject, its_id: str, position: int, may_be_over: bool) -> Iterator[Subscription]:
+        subscription = Subscription(subject, its_id, position, may_be_over, self.pace.capacity)
+        self._subscriptions.setdefault(its_id, set()).add(subscription)
+        self._schedule([its_id])
         if self._closed:
             subscription.close()
         try:
@@ -160,48 +163,51 @@ class Feed:
         due, self._due = self._due & self._subscriptions.keys(), set()
         if not due:
             return
-        positions = {task_id: min(each.position for each in self._subscriptions[task_id]) for task_id in due}
-        found = await anyio.to_thread.run_sync(_read_frames, positions, limiter=self._limiter)
-        for task_id, frames in found.items():
-            for subscription in list(self._subscriptions.get(task_id, ())):
-                subscription.offer(frames, positions[task_id])
+        watched = {each: self._subscriptions[each] for each in due}
+        positions = {each: min(one.position for one in watching) for each, watching in watched.items()}
+        subjects = {each: next(iter(watching)).subject for each, watching in watched.items()}
+        found = await anyio.to_thread.run_sync(_read_frames, positions, subjects, limiter=self._limiter)
+        for its_id, frames in found.items():
+            for subscription in list(self._subscriptions.get(its_id, ())):
+                subscription.offer(frames, positions[its_id])
                 if subscription.full:  # its client is slow: the others do not wait for it
                     self._remove(subscription)
             if len(frames) == PAGE:
-                self._schedule([task_id])
-        await self._finish(
-            [each for task_id in due for each in self._subscriptions.get(task_id, ()) if each.may_be_over]
-        )
+                self._schedule([its_id])
+        candidates = [each for its_id in due for each in self._subscriptions.get(its_id, ()) if each.may_be_over]
+        by_name = attrgetter("subject.name")
+        for _, same_kind in groupby(sorted(candidates, key=by_name), by_name):
+            await self._finish(list(same_kind))
 
     async def _finish(self, candidates: list[Subscription]) -> None:
-        """Ends the streams of tasks that are finished and whose events were all added. Reads the tasks again, because
-        a dead task may have been revived."""
-        if not candidates:
-            return
-        ids = {each.task_id for each in candidates}
-        tasks = await anyio.to_thread.run_sync(get_tasks_of_many, ids, limiter=self._limiter)
-        endings = {task_id: encode_done(task) for task_id, task in tasks.items() if task.finished}
+        """Ends the streams of those that are finished and whose events were all added. Reads their states again: a dead
+        task may have been revived. All candidates are of one kind."""
+        subject = candidates[0].subject
+        ids = {each.id for each in candidates}
+        states: dict[str, Followed]
+        states = await anyio.to_thread.run_sync(subject.read_many, ids, limiter=self._limiter)
+        endings = {its_id: encode_done(subject, state) for its_id, state in states.items() if state.finished}
         for subscription in candidates:
-            task = tasks.get(subscription.task_id)
-            if task is None:  # was hidden in the meantime
+            state = states.get(subscription.id)
+            if state is None:  # was hidden in the meantime
                 self._remove(subscription)
-            elif not task.finished:
+            elif not state.finished:
                 subscription.may_be_over = False
-            elif subscription.position >= task.last_event:
-                subscription.close(endings[task.task_id])
+            elif subscription.position >= state.last_event:
+                subscription.close(endings[subscription.id])
                 self._remove(subscription)
             else:
-                self._schedule([task.task_id])
+                self._schedule([subscription.id])
 
     def _remove(self, subscription: Subscription) -> None:
         subscription.close()
-        watching = self._subscriptions.get(subscription.task_id, set())
+        watching = self._subscriptions.get(subscription.id, set())
         watching.discard(subscription)
         if not watching:
-            self._subscriptions.pop(subscription.task_id, None)
+            self._subscriptions.pop(subscription.id, None)
 
 
-def _read_frames(positions: dict[str, int]) -> dict[str, list[EventFrame]]:
+def _read_frames(positions: dict[str, int], subjects: dict[str, Subject]) -> dict[str, list[EventFrame]]:
     """Runs in the reader's thread. Encodes each event once, for any number of streams."""
     found = get_events_of_many(positions, PAGE)
-    return {task_id: [encode_event(event) for event in events] for task_id, events in found.items()}
+    return {its_id: [encode_event(subjects[its_id], event) for event in events] for its_id, events in found.items()}

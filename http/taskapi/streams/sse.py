@@ -12,9 +12,8 @@ from starlette.types import Receive, Scope, Send
 
 from state.logs import log
 from state.tasks.events import Event
-from state.tasks.reads import Task
-from state.transitions import FINISHED
-from taskapi.resources.tasks import EventView, TaskView
+from taskapi.resources.tasks import EventView
+from taskapi.streams.subject import Followed, Subject
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 MEDIA_TYPE = "text/event-stream"
@@ -30,20 +29,19 @@ _ESCAPES = str.maketrans({"\x85": r"\u0085", "\u2028": r"\u2028", "\u2029": r"\u
 class EventFrame:
     n: int
     text: bytes
-    finishes: bool | None  # whether the event moves the task to a finished status; None: it moves the task nowhere
+    may_end: bool | None  # whether the subject may be finished after the event; None: the event does not tell
 
 
-def encode_event(event: Event) -> EventFrame:
-    finishes = event.data.get("to") in FINISHED if event.kind == "status" else None
-    return EventFrame(event.n, _encode(event.kind, EventView.of(event), event.n), finishes)
+def encode_event(subject: Subject, event: Event) -> EventFrame:
+    return EventFrame(event.n, _encode(event.kind, EventView.of(event), event.n), subject.may_end(event))
 
 
-def encode_snapshot(task: Task) -> bytes:
-    return _encode("snapshot", TaskView.of(task), task.last_event)
+def encode_snapshot(subject: Subject, state: Followed) -> bytes:
+    return _encode("snapshot", subject.make_view(state), state.last_event)
 
 
-def encode_done(task: Task) -> bytes:
-    return _encode("done", TaskView.of(task), task.last_event)
+def encode_done(subject: Subject, state: Followed) -> bytes:
+    return _encode("done", subject.make_view(state), state.last_event)
 
 
 def encode_status(status: BaseModel) -> bytes:

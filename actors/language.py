@@ -82,5 +82,5 @@ def ask(
 
 
 def _make_key(provider: str, messages: Sequence[Message], max_tokens: int | None, max_sentences: int | None) -> str:
-    asked = [provider, max_tokens, max_sentences, [message.model_dump() for message in messages]]
+    asked = [provider, max_tokens, max_sentences, [message.model_dump(exclude_none=True) for message in messages]]
     return "answer_" + hashlib.sha256(jsonsafe.dump(asked).encode()).hexdigest()[:32]

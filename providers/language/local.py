@@ -1,11 +1,13 @@
-"""Provider `local`: summaries without a key. They consist of the sentences with the highest scores, in their order."""
+"""Provider `local`: summaries without a key. They consist of the sentences with the highest scores, in their order.
+With tools it follows the lines of a prompt that name a step (`providers/language/script.py`)."""
 
 import math
 import re
 from collections import Counter
 from collections.abc import Generator, Sequence
 
-from providers.language.protocol import Completion, Message, Usage
+from providers.language.protocol import Completion, Message, Tool, Usage
+from providers.language.script import follow_script
 from providers.language.sentences import count_tokens, split_sentences
 
 RATIO = 0.25
@@ -22,7 +24,7 @@ _STOP_WORDS = frozenset(_COMMON.split())
 
 
 class LocalLanguage:
-    """Summarizes the user messages and ignores instructions."""
+    """Summarizes the user messages and ignores instructions. It has no other model than its own."""
 
     name = "local"
 
@@ -35,7 +37,11 @@ class LocalLanguage:
         *,
         max_tokens: int | None = None,
         max_sentences: int | None = None,
+        tools: Sequence[Tool] = (),
+        model: str | None = None,  # noqa: ARG002
     ) -> Completion:
+        if tools:
+            return follow_script(messages, tools)
         text = "\n\n".join(message.content for message in messages if message.role == "user")
         usage = Usage(tokens_in=count_tokens(text), cost=0.0)
         return Completion(_summarize(text, max_tokens, max_sentences, usage), usage, "extractive")

@@ -14,9 +14,10 @@ from providers.errors import (
     find_error_class,
     make_excerpt,
 )
-from providers.language.protocol import Completion, Message, Usage
+from providers.language.protocol import Completion, Message, Tool, ToolCall, Usage
 from providers.language.sentences import count_tokens
 from providers.language.sse import read_data
+from providers.language.tool_calls import ToolCallPieces, describe_message, describe_tool
 from providers.settings import OpenRouterSettings
 
 DONE = "[DONE]"
@@ -34,21 +35,27 @@ class OpenAICompatibleLanguage:
         *,
         max_tokens: int | None = None,
         max_sentences: int | None = None,
+        tools: Sequence[Tool] = (),
+        model: str | None = None,
     ) -> Completion:
         settings = OpenRouterSettings()
-        sent = [message.model_dump() for message in messages]
+        sent = [describe_message(message) for message in messages]
         if max_sentences is not None:
             sent.insert(0, {"role": "system", "content": f"Answer in at most {max_sentences} sentences."})
         body: dict[str, Any] = {
-            "model": settings.model,
+            "model": model or settings.model,
             "messages": sent,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
         if max_tokens is not None:
             body["max_tokens"] = max_tokens
-        usage = Usage()
-        return Completion(_generate(make_openrouter_api(settings), body, usage), usage, settings.model)
+        if tools:
+            body["tools"] = [describe_tool(tool) for tool in tools]
+            body["tool_choice"] = "auto"
+        usage, calls, reasoning = Usage(), list[ToolCall](), list[dict[str, Any]]()
+        pieces = _generate(make_openrouter_api(settings), body, usage, calls, reasoning)
+        return Completion(pieces, usage, body["model"], calls, reasoning)
 
 
 def make_openrouter_api(settings: OpenRouterSettings) -> Api:
@@ -58,10 +65,13 @@ def make_openrouter_api(settings: OpenRouterSettings) -> Api:
     return Api("openrouter", settings.base_url, {"Authorization": f"Bearer {key}"}, settings.timeout)
 
 
-def _generate(api: Api, body: Mapping[str, Any], usage: Usage) -> Generator[str]:
+def _generate(
+    api: Api, body: Mapping[str, Any], usage: Usage, calls: list[ToolCall], reasoning: list[dict[str, Any]]
+) -> Generator[str]:
     """Yields the pieces of the answer. If the generator is closed, so is the connection, and the service stops
     generating and charging."""
     text = ""
+    call_pieces = ToolCallPieces(api.service)
     with api.stream("POST", "/chat/completions", json=body) as response:
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             chunks = _read_chunks(read_data(response, api.service, api.timeout), api.service)
@@ -70,16 +80,21 @@ def _generate(api: Api, body: Mapping[str, Any], usage: Usage) -> Generator[str]
         for chunk in chunks:
             _raise_error(chunk, api.service)
             _update_usage(chunk, usage)
-            piece = _get_content(chunk)
-            if piece:
+            part = _get_part(chunk)
+            call_pieces.add(part)
+            reasoning += _get_reasoning(part)
+            piece = part.get("content")
+            if isinstance(piece, str) and piece:
                 text += piece
                 yield piece
-    if not text:
+    # Calls count even if the finish reason is not `tool_calls`: Gemini's is `stop`.
+    calls += call_pieces.finish()
+    if not text and not calls:
         # By OpenRouter's documentation the model is warming up, and a retry helps.
         raise ServerError(f"{api.service} generated nothing")
     if not usage.tokens:
-        usage.tokens_in = sum(count_tokens(message["content"]) for message in body["messages"])
-        usage.tokens_out = count_tokens(text)
+        usage.tokens_in = sum(count_tokens(message["content"] or "") for message in body["messages"])
+        usage.tokens_out = count_tokens(text) + sum(count_tokens(call.arguments) for call in calls)
 
 
 def _read_chunks(lines: Iterator[str], service: str) -> Iterator[dict[str, Any]]:
@@ -126,11 +141,15 @@ def _get_choice(chunk: Mapping[str, Any]) -> dict[str, Any]:
     return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
 
 
-def _get_content(chunk: Mapping[str, Any]) -> str | None:
+def _get_part(chunk: Mapping[str, Any]) -> dict[str, Any]:
     choice = _get_choice(chunk)
-    part = choice.get("delta") or choice.get("message") or {}
-    content = part.get("content")
-    return content if isinstance(content, str) else None
+    part = choice.get("delta") or choice.get("message")
+    return part if isinstance(part, dict) else {}
+
+
+def _get_reasoning(part: Mapping[str, Any]) -> list[dict[str, Any]]:
+    details = part.get("reasoning_details")
+    return [each for each in details if isinstance(each, dict)] if isinstance(details, list) else []
 
 
 def _update_usage(chunk: Mapping[str, Any], usage: Usage) -> None:

@@ -1,15 +1,41 @@
-"""The interface of language providers: messages in, a stream of text out, and the usage at its end."""
+"""The interface of language providers: messages in, a stream of text out, the calls of tools and the usage at its
+end."""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
 
+class Tool(BaseModel):
+    """A function that the model may call; `parameters` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolCall(BaseModel):
+    """A call that the model has asked for. `arguments` is the model's own text, which may be malformed JSON."""
+
+    id: str
+    name: str
+    arguments: str
+    extra_content: dict[str, Any] | None = None
+    """What the service wants back with the call, such as Gemini's signature of its thoughts."""
+
+
 class Message(BaseModel):
-    role: Literal["system", "user", "assistant"]
+    """A message with the role `tool` is the result of a call. Each call of an `assistant` message needs one, before any
+    other message."""
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: list[ToolCall] | None = None
+    tool_call_id: str | None = None
+    reasoning_details: list[dict[str, Any]] | None = None
+    """OpenRouter's account of the model's reasoning; some models refuse to go on without it."""
 
 
 @dataclass
@@ -26,18 +52,31 @@ class Usage:
 
 
 class Completion:
-    """An answer that is being generated. Iterate over its pieces once; then text, model and usage are complete."""
+    """An answer that is being generated. Iterate over its pieces once; then it is finished, and text, model, calls and
+    usage are complete."""
 
-    def __init__(self, pieces: Generator[str], usage: Usage, model: str) -> None:
+    def __init__(
+        self,
+        pieces: Generator[str],
+        usage: Usage,
+        model: str,
+        tool_calls: list[ToolCall] | None = None,
+        reasoning_details: list[dict[str, Any]] | None = None,
+    ) -> None:
+        """The provider fills usage and the lists while the pieces are read."""
         self._pieces = pieces
         self.usage = usage
         self.model = model
+        self.tool_calls = tool_calls if tool_calls is not None else []
+        self.reasoning_details = reasoning_details if reasoning_details is not None else []
         self.text = ""
+        self.finished = False
 
     def __iter__(self) -> Iterator[str]:
         for piece in self._pieces:
             self.text += piece
             yield piece
+        self.finished = True
 
     def close(self) -> None:
         """Stops before the end. A remote model stops generating."""
@@ -64,4 +103,7 @@ class LanguageProvider(Protocol):
         *,
         max_tokens: int | None = None,
         max_sentences: int | None = None,
-    ) -> Completion: ...
+        tools: Sequence[Tool] = (),
+        model: str | None = None,
+    ) -> Completion:
+        """Without a model, the provider's own default."""

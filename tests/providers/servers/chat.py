@@ -1,9 +1,10 @@
-"""OpenAI's chat completions and embeddings, with OpenRouter's habits: comments while it thinks, errors in
+"""OpenAI's chat completions with tools, and embeddings, with OpenRouter's habits: comments while it thinks, errors in
 the middle of a stream, the cost in the usage."""
 
 import asyncio
 import hashlib
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from tests.providers.servers.chat_rules import find_broken_rule
+from tests.providers.servers.chat_script import Answer, Script, choose_answer, count_answers, make_calls, make_deltas
 from tests.providers.servers.faults import Faults
 from tests.providers.servers.running import RunningServer
 
@@ -23,14 +26,24 @@ def problem(text: str, status: int, **metadata: object) -> JSONResponse:
     return JSONResponse({"error": {"code": status, "message": text, "metadata": metadata}}, status)
 
 
+def refuse(text: str) -> JSONResponse:
+    """OpenAI's error body, as OpenRouter passes it on."""
+    raw = {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None}}
+    return problem("Provider returned error", 400, raw=json.dumps(raw), provider_name="OpenAI")
+
+
 def chunk(content: str | None, finish_reason: str | None = None, **more: object) -> dict[str, Any]:
-    choice = {"index": 0, "delta": {"role": "assistant", "content": content}, "finish_reason": finish_reason}
+    return delta_chunk({"role": "assistant", "content": content}, finish_reason, **more)
+
+
+def delta_chunk(delta: dict[str, Any], finish_reason: str | None = None, **more: object) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
     return {"id": "gen-1", "object": "chat.completion.chunk", "choices": [choice], **more}
 
 
 def answer_to(messages: list[dict[str, Any]]) -> list[str]:
     """The pieces of the answer: the beginning of the last message, word by word."""
-    words = messages[-1]["content"].split()[:20]
+    words = (messages[-1]["content"] or "").split()[:20]
     return [word if number == 0 else f" {word}" for number, word in enumerate(["In short:", *words])]
 
 
@@ -50,6 +63,9 @@ class ChatServer(RunningServer):
         self.seconds = self._seconds
         self.requests: list[dict[str, Any]] = []
         self.streams_ended_early = 0
+        self.script: Script = []  # the answers to requests with tools
+        self.paid: Counter[tuple[str, int]] = Counter()
+        """How often an answer was generated to its end, by the first user message and the number of the answer."""
 
     async def _accept(self, request: Request, stage: str) -> tuple[Response | None, dict[str, Any]]:
         body = await request.json()
@@ -57,7 +73,7 @@ class ChatServer(RunningServer):
         given = request.headers.get("authorization", "")
         if given != f"Bearer {KEY}":
             return problem(f"No auth credentials found in {given}", 401), body
-        prompt = body["messages"][-1]["content"] if "messages" in body else ""
+        prompt = (body["messages"][-1].get("content") or "") if body.get("messages") else ""
         if "naked" in prompt:
             return problem("Your input was flagged", 403, reasons=["sexual"], flagged_input=prompt), body
         return await self.faults.answer(request, stage, prompt), body
@@ -68,26 +84,49 @@ class ChatServer(RunningServer):
             return refused
         if not body.get("model"):
             return problem("No model", 400)
+        broken_rule = find_broken_rule(body)
+        if broken_rule:
+            return refuse(broken_rule)
         fault = self.faults.take("stream")
+        answer = self._answer(body)
+        turn = count_answers(body["messages"])
         usage = {"prompt_tokens": 100, "completion_tokens": 21, "total_tokens": 121, "cost": 0.00042}
         if fault == "not-streamed" or not body.get("stream"):
-            message = {"role": "assistant", "content": "".join(answer_to(body["messages"]))}
+            message = {"role": "assistant", "content": answer.text, **answer.more}
+            if answer.calls:
+                message |= {"content": answer.text or None, "tool_calls": make_calls(answer, turn)}
+            self._note_paid(body)
             return JSONResponse({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
-        return StreamingResponse(self._stream(body, fault, usage), media_type="text/event-stream")
+        return StreamingResponse(self._stream(body, answer, fault, usage), media_type="text/event-stream")
 
-    async def _stream(self, body: dict[str, Any], fault: int | str | None, usage: dict[str, Any]) -> AsyncIterator[str]:
+    def _answer(self, body: dict[str, Any]) -> Answer:
+        if "tools" in body and self.script:
+            return choose_answer(self.script, body["messages"])
+        pieces = answer_to(body["messages"])
+        return Answer("".join(pieces), pieces=pieces)
+
+    def _note_paid(self, body: dict[str, Any]) -> None:
+        first = next((message["content"] for message in body["messages"] if message["role"] == "user"), "")
+        self.paid[first, count_answers(body["messages"])] += 1
+
+    async def _stream(
+        self, body: dict[str, Any], answer: Answer, fault: int | str | None, usage: dict[str, Any]
+    ) -> AsyncIterator[str]:
         finished = False
+        shape = self.faults.take("shape")
         try:
             yield ": OPENROUTER PROCESSING\n\n"
-            pieces = [] if fault == "empty" else answer_to(body["messages"])
-            for number, piece in enumerate(pieces):
+            pieces = [] if fault == "empty" else make_deltas(answer, count_answers(body["messages"]), shape)
+            for number, delta in enumerate(pieces):
                 if number == 2 and fault in BROKEN:
                     async for part in self._broken(fault):
                         yield part
                     return
-                yield f"data: {json.dumps(chunk(piece))}\n\n"
+                yield f"data: {json.dumps(delta_chunk(delta))}\n\n"
                 await asyncio.sleep(self.seconds)
-            yield f"data: {json.dumps(chunk('', 'stop'))}\n\n"
+            reason = "tool_calls" if answer.calls and shape is None else "stop"
+            yield f"data: {json.dumps(chunk('', reason))}\n\n"
+            self._note_paid(body)
             if fault != "no-usage":
                 yield f"data: {json.dumps({'choices': [], 'usage': usage})}\n\n"
             yield "data: [DONE]\n\n"

@@ -7,6 +7,7 @@ from dramatiq import Worker
 from dramatiq.middleware import Middleware
 
 from broker.adapter.messages import make_message
+from broker.execution import agent_threads
 from broker.execution.execution import Execution
 from broker.worker import process
 from broker.worker.process import WorkerProcess
@@ -16,6 +17,7 @@ from state.logs import configure_logs
 class Lifecycle(Middleware):
     def before_worker_boot(self, broker: Any, worker: Worker) -> None:
         configure_logs()
+        agent_threads.install()
         allowed = worker.consumer_whitelist
         queues = sorted(queue for queue in broker.task_queues if not allowed or queue in allowed)
 

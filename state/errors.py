@@ -29,6 +29,12 @@ class GenerationNotFound(StateError):
         self.generation_id = generation_id
 
 
+class AgentEventNotFound(StateError):
+    def __init__(self, event_id: str) -> None:
+        super().__init__(f"There is no agent event {event_id!r}.")
+        self.event_id = event_id
+
+
 class PromptNotFound(StateError):
     def __init__(self, prompt_id: str) -> None:
         super().__init__(f"There is no prompt {prompt_id!r}.")
@@ -60,11 +66,48 @@ class DedupKeyTaken(StateError):
         self.holder = holder
 
 
+class ProjectNotFound(StateError):
+    def __init__(self, project_id: str) -> None:
+        super().__init__(f"There is no project {project_id!r}.")
+        self.project_id = project_id
+
+
+class ItemNotFound(StateError):
+    def __init__(self, project_id: str, item_id: str) -> None:
+        super().__init__(f"Project {project_id} has no item {item_id!r}.")
+        self.item_id = item_id
+
+
+class IllegalItemStatus(StateError):
+    def __init__(self, item_id: str, verb: str, status: str) -> None:
+        super().__init__(f"Item {item_id} is {status}: {verb} is not possible in this status.")
+        self.item_id = item_id
+        self.status = status
+
+
+class QueueAlreadyRunning(StateError):
+    """A project has one live run at most. `run_id` is the id of its task."""
+
+    def __init__(self, project_id: str, run_id: str) -> None:
+        super().__init__(f"The queue of project {project_id} is already running: its run is {run_id}.")
+        self.project_id = project_id
+        self.run_id = run_id
+
+
+class RunReplaced(StateError):
+    """A dead run cannot be revived after another run has taken over its item."""
+
+    def __init__(self, task_id: str, holder: str) -> None:
+        super().__init__(f"Run {task_id} cannot be revived: run {holder} has taken over its item.")
+        self.task_id = task_id
+        self.holder = holder
+
+
 class EmptyFilter(StateError):
     """A verb that acts on many tasks got no filter, and was not told to act on all."""
 
     def __init__(self, verb: str) -> None:
-        super().__init__(f"{verb} needs actor, error_type or older_than, or `all`.")
+        super().__init__(f"{verb} needs actor, agent_name, task_type, error_type or older_than, or `all`.")
         self.verb = verb
 
 

@@ -54,4 +54,4 @@ def _wrap_done_callbacks() -> None:
     def add_inheriting(self: Future[Any], fn: Callable[[Future[Any]], object]) -> None:
         add(self, partial(run_refusing, fn) if is_refusing() else fn)
 
-    Future.add_done_callback = add_inheriting  # type: ignore[method-assign, assignment]
+    Future.add_done_callback = add_inheriting  # type: ignore[method-assign]

@@ -133,6 +133,12 @@ def format_duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def format_actor(task: Task) -> str:
+    """Returns the actor; for an agent's task, with the names of the agent and of the task type."""
+    agent, task_type = task.payload.get("agent_name"), task.payload.get("task_type")
+    return sanitize(f"{task.actor} {agent}/{task_type}" if agent else task.actor)
+
+
 def format_error(error: dict[str, Any] | None) -> str:
     return sanitize(f"{error.get('type')}: {error.get('message')}") if error else ""
 

@@ -25,6 +25,8 @@ from taskapi.api.problems import Problem, handle_failure
 from taskapi.middleware import RequestGuard
 from taskapi.resources import (
     actors,
+    agent_events,
+    agents,
     contents,
     control,
     deadletters,
@@ -56,9 +58,11 @@ OPERATIONS: list[Operation] = [
     *targets.OPERATIONS,
     *workers.OPERATIONS,
     *actors.OPERATIONS,
+    *agents.OPERATIONS,
     *providers.OPERATIONS,
     *generations.OPERATIONS,
     *prompts.OPERATIONS,
+    *agent_events.OPERATIONS,
     *contents.OPERATIONS,
     *health.OPERATIONS,
 ]

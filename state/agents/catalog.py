@@ -29,6 +29,19 @@ class AgentSpec:
     known_gates: Callable[[], Iterable[Gate]] | None = None  # declared when a worker starts
     source: str = ""  # where the function is declared: module.name (file:line)
 
+    def describe(self) -> dict[str, Any]:
+        """Returns what people and programs need to know to give it work."""
+        return {
+            "agent_name": self.agent_name,
+            "task_type": self.task_type,
+            "description": self.description,
+            "priority": self.priority,
+            "role": self.role,
+            "gates": [gate.key for gate in self.known_gates()] if self.known_gates else [],
+            "input_schema": self.request.model_json_schema(),
+            "output_schema": self.result.model_json_schema() if self.result else None,
+        }
+
 
 _agents: dict[tuple[str, str], AgentSpec] = {}
 

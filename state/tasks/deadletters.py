@@ -4,7 +4,7 @@ one by one, or many by a filter."""
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from state import jsonsafe
 from state.database import Row, fetch, fetch_one, retrying
@@ -16,6 +16,17 @@ from state.tasks.verbs import Evidence, run_verb
 
 BATCH = 500
 _DISMISSED: list[Evidence] = [{"reason": "dismissed"}]
+
+
+class Filter(TypedDict, total=False):
+    """A dead letter is taken if all of these match; None matches all. `older_than`: seconds since they died."""
+
+    actor: str | None
+    agent_name: str | None
+    task_type: str | None  # of an agent
+    error_type: str | None
+    older_than: float | None
+    tenant: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,32 +56,24 @@ def dismiss(task_id: str) -> Task:
 
 
 def list_dead_letters(
-    *,
-    actor: str | None = None,
-    error_type: str | None = None,
-    older_than: float | None = None,
-    tenant: str | None = None,
-    before: str | None = None,
-    limit: int = DEFAULT_LIMIT,
+    *, before: str | None = None, limit: int = DEFAULT_LIMIT, **filters: Unpack[Filter]
 ) -> list[Task]:
-    """Newest first. `older_than`: seconds since they died. `before`: the last id of the previous page."""
-    wanted = _make_filter(actor, error_type, tenant, _get_moment_before(older_than) if older_than else None)
+    """Newest first. `before`: the last id of the previous page."""
+    older_than = filters.get("older_than")
+    wanted = _make_filter(filters, _get_moment_before(older_than) if older_than else None)
     return [Task.from_row(row) for row in _fetch("dead_letters", {"wanted": wanted, "before": before, "limit": limit})]
 
 
 def redrive(
     *,
-    actor: str | None = None,
-    error_type: str | None = None,
-    older_than: float | None = None,
-    tenant: str | None = None,
     all: bool = False,  # noqa: A002  (the word that the API uses)
     dry_run: bool = False,
+    **filters: Unpack[Filter],
 ) -> Bulk:
-    """Revives all dead letters that match, except those whose dedup key another unfinished task holds. Without actor,
-    error_type or older_than, `all` must be given; a tenant alone is no filter."""
-    _require_filter("redrive", all, actor, error_type, older_than)
-    wanted = _make_filter(actor, error_type, tenant, _get_moment_before(older_than or 0))
+    """Revives all dead letters that match, except those whose dedup key another unfinished task holds. Without a
+    filter, `all` must be given; a tenant alone is no filter."""
+    _require_filter("redrive", all, filters)
+    wanted = _make_filter(filters, _get_moment_before(filters.get("older_than") or 0))
     if dry_run:
         return _preview(wanted, skipped=_count_redrive_skips(wanted))
 
@@ -82,16 +85,13 @@ def redrive(
 
 def dismiss_many(
     *,
-    actor: str | None = None,
-    error_type: str | None = None,
-    older_than: float | None = None,
-    tenant: str | None = None,
     all: bool = False,  # noqa: A002
     dry_run: bool = False,
+    **filters: Unpack[Filter],
 ) -> Bulk:
     """Cancels all dead letters that match; the filter is that of redrive."""
-    _require_filter("dismiss", all, actor, error_type, older_than)
-    wanted = _make_filter(actor, error_type, tenant, _get_moment_before(older_than or 0))
+    _require_filter("dismiss", all, filters)
+    wanted = _make_filter(filters, _get_moment_before(filters.get("older_than") or 0))
     if dry_run:
         return _preview(wanted, skipped=0)
     return _run_in_batches(wanted, _DISMISSED, lambda ids: fetch("dismiss_batch", {"ids": ids, "wanted": wanted}))
@@ -149,13 +149,17 @@ def _get_moment_before(seconds: float) -> datetime:
     return moment
 
 
-def _make_filter(actor: str | None, error_type: str | None, tenant: str | None, died_by: datetime | None) -> str:
-    moment = died_by.isoformat() if died_by else None
-    return jsonsafe.dump({"actor": actor, "error_type": error_type, "tenant": tenant, "died_by": moment})
+def _make_filter(filters: Filter, died_by: datetime | None) -> str:
+    """Returns the filter for `dead_letter_fits`. Raises TypeError for a name that it does not know."""
+    unknown = filters.keys() - Filter.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
+    names = {name: value for name, value in filters.items() if name != "older_than"}
+    return jsonsafe.dump({**names, "died_by": died_by.isoformat() if died_by else None})
 
 
-def _require_filter(verb: str, everything: bool, *filters: object) -> None:
-    if not everything and all(value is None for value in filters):
+def _require_filter(verb: str, everything: bool, filters: Filter) -> None:
+    if not everything and all(value is None for name, value in filters.items() if name != "tenant"):
         raise EmptyFilter(verb)
 
 

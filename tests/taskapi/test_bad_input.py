@@ -30,7 +30,8 @@ def deep(levels: int) -> bytes:
 
 
 BAD_FIELDS: dict[str, tuple[bytes, str]] = {
-    "priority as text": (body(priority="high"), "priority"),
+    "priority by an unknown name": (body(priority="urgent"), "priority"),
+    "priority as digits": (body(priority="1"), "priority"),
     "priority as a fraction": (body(priority=1.5), "priority"),
     "priority as a boolean": (body(priority=True), "priority"),
     "priority out of range": (body(priority=4), "priority"),

@@ -4,7 +4,21 @@ from collections.abc import Callable
 
 import typer
 
-from deploy.cli.commands import cancel, control, deadletters, gates, migrate, queues, show, submit, up, watch, workers
+from deploy.cli.commands import (
+    agents,
+    cancel,
+    control,
+    deadletters,
+    gates,
+    migrate,
+    queues,
+    recall,
+    show,
+    submit,
+    up,
+    watch,
+    workers,
+)
 from deploy.cli.commands import list as listing
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -22,6 +36,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "redrive": deadletters.redrive,
     "dismiss": deadletters.dismiss,
     "workers": workers.workers,
+    "agents": agents.agents,
+    "recall": recall.recall,
 }
 GROUPS: dict[str, typer.Typer] = {
     "gates": gates.group,

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deploy.cli.exits import BAD_INPUT, Failure
-from deploy.cli.options import ActorOption, BeforeOption, JsonOption, LimitOption, TenantOption
+from deploy.cli.options import (
+    ActorOption,
+    AgentOption,
+    BeforeOption,
+    JsonOption,
+    LimitOption,
+    TaskTypeOption,
+    TenantOption,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,6 +44,8 @@ DryOption = Annotated[bool, typer.Option("--dry-run", help="Show the effect, and
 
 def dlq(
     actor: ActorOption = None,
+    agent_name: AgentOption = None,
+    task_type: TaskTypeOption = None,
     error_type: ErrorOption = None,
     older_than: AgeOption = None,
     tenant: TenantOption = None,
@@ -59,13 +69,16 @@ def dlq(
 
     with open_store():
         found = state.list_dead_letters(
-            actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, before=before, limit=limit + 1
-        )
+            actor=actor, agent_name=agent_name, task_type=task_type, error_type=error_type, older_than=older_than,
+            tenant=tenant, before=before, limit=limit + 1,
+        )  # fmt: skip
     print_task_page(found, limit, _tabulate, command="dlq", if_empty="No dead letters.", as_json=as_json)
 
 
 def redrive(
     actor: ActorOption = None,
+    agent_name: AgentOption = None,
+    task_type: TaskTypeOption = None,
     error_type: ErrorOption = None,
     older_than: AgeOption = None,
     tenant: TenantOption = None,
@@ -79,17 +92,19 @@ def redrive(
     Examples:
       callboard redrive --error-type AuthenticationFailed --dry-run
       callboard redrive --actor summarize --older-than 1h
+      callboard redrive --agent FitmentAgent --task-type generate_fitment
       callboard redrive --all
     """
     import state
 
     _act_on_many(
         lambda: state.redrive(
-            actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, all=everything, dry_run=dry_run
+            actor=actor, agent_name=agent_name, task_type=task_type, error_type=error_type, older_than=older_than,
+            tenant=tenant, all=everything, dry_run=dry_run,
         ),
         ("are queued again", "would be queued again"),
         as_json,
-    )
+    )  # fmt: skip
 
 
 def dismiss(
@@ -97,6 +112,8 @@ def dismiss(
         str | None, typer.Argument(metavar="[TASK_ID]", help="A single dead letter.", show_default=False)
     ] = None,
     actor: ActorOption = None,
+    agent_name: AgentOption = None,
+    task_type: TaskTypeOption = None,
     error_type: ErrorOption = None,
     older_than: AgeOption = None,
     tenant: TenantOption = None,
@@ -118,14 +135,15 @@ def dismiss(
     if task_id is None:
         _act_on_many(
             lambda: state.dismiss_many(
-                actor=actor, error_type=error_type, older_than=older_than, tenant=tenant, all=everything,
-                dry_run=dry_run,
+                actor=actor, agent_name=agent_name, task_type=task_type, error_type=error_type,
+                older_than=older_than, tenant=tenant, all=everything, dry_run=dry_run,
             ),
             ("are canceled", "would be canceled"),
             as_json,
         )  # fmt: skip
         return
-    if everything or dry_run or any(value is not None for value in (actor, error_type, older_than, tenant)):
+    filters = (actor, agent_name, task_type, error_type, older_than, tenant)
+    if everything or dry_run or any(value is not None for value in filters):
         raise Failure(BAD_INPUT, "Give a task id or a filter, not both.")
     with open_store():
         task = state.dismiss(task_id)
@@ -156,7 +174,7 @@ def _act_on_many(act: "Callable[[], Bulk]", words: tuple[str, str], as_json: boo
 def _tabulate(tasks: "list[Task]") -> "Table":
     from rich.text import Text
 
-    from deploy.cli.output import format_error, format_relative, sanitize, start_table
+    from deploy.cli.output import format_actor, format_error, format_relative, start_table
 
     table = start_table()
     for heading in ("Task", "Actor", "Died", "Attempts"):
@@ -165,7 +183,7 @@ def _tabulate(tasks: "list[Task]") -> "Table":
     for task in tasks:
         table.add_row(
             task.task_id,
-            Text(sanitize(task.actor)),
+            Text(format_actor(task)),
             format_relative(task.finished_at),
             str(task.attempt),
             Text(format_error(task.error)),

@@ -4,7 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from deploy.cli.options import ActorOption, BeforeOption, JsonOption, LimitOption, TenantOption
+from deploy.cli.options import (
+    ActorOption,
+    AgentOption,
+    BeforeOption,
+    JsonOption,
+    LimitOption,
+    TaskTypeOption,
+    TenantOption,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,6 +26,11 @@ StatusName = Literal["scheduled", "queued", "waiting", "running", "paused", "com
 def list_tasks(
     status: Annotated[StatusName | None, typer.Option(help="Only tasks in this status.")] = None,
     actor: ActorOption = None,
+    agent_name: AgentOption = None,
+    task_type: TaskTypeOption = None,
+    workflow: Annotated[
+        str | None, typer.Option("--workflow", metavar="WORKFLOW_ID", help="Only tasks of this workflow.")
+    ] = None,
     queue: Annotated[str | None, typer.Option(help="Only tasks of this queue.")] = None,
     tenant: TenantOption = None,
     error_type: Annotated[str | None, typer.Option(help="Only tasks whose last error is of this type.")] = None,
@@ -32,6 +45,7 @@ def list_tasks(
       callboard list
       callboard list --status running
       callboard list --status dead --actor summarize --limit 100
+      callboard list --agent text --task-type statistics
       callboard list --json | jq -r '.items[].task_id'
     """
     import state
@@ -40,8 +54,8 @@ def list_tasks(
 
     with open_store():
         found = state.list_tasks(
-            limit=limit + 1, before=before, status=status, actor=actor, queue=queue, tenant=tenant,
-            error_type=error_type,
+            limit=limit + 1, before=before, status=status, actor=actor, agent_name=agent_name, task_type=task_type,
+            workflow_id=workflow, queue=queue, tenant=tenant, error_type=error_type,
         )  # fmt: skip
     print_task_page(found, limit, _tabulate, command="list", if_empty="No tasks.", as_json=as_json)
 
@@ -50,6 +64,7 @@ def _tabulate(tasks: "list[Task]") -> "Table":
     from rich.text import Text
 
     from deploy.cli.output import (
+        format_actor,
         format_error,
         format_percent,
         format_relative,
@@ -70,7 +85,7 @@ def _tabulate(tasks: "list[Task]") -> "Table":
         note = format_error(task.error) or sanitize(task.progress.get("message") or "")
         table.add_row(
             task.task_id,
-            Text(sanitize(task.actor)),
+            Text(format_actor(task)),
             format_status(task.status),
             format_percent(task.progress),
             f"{task.attempt}/{task.max_attempts}",

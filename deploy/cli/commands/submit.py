@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from deploy.cli.options import JsonOption
+from deploy.cli.options import JsonOption, PriorityOption
 
 
 def submit(
@@ -22,7 +22,7 @@ def submit(
             "key.inner sets a field of an inner object.",
         ),
     ] = None,
-    priority: Annotated[int, typer.Option(min=0, max=3, help="0 starts first.")] = 2,
+    priority: PriorityOption = None,
     delay: Annotated[float | None, typer.Option(metavar="SECONDS", help="Start after so many seconds.")] = None,
     max_attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="Overrides the actor's own.")] = None,
     tenant: Annotated[str | None, typer.Option(help="The tenant that the task belongs to.")] = None,
@@ -40,7 +40,7 @@ def submit(
       callboard submit media_generation --set prompt="a lighthouse at dusk" --watch
       callboard submit media_generation '{"prompt": "a lighthouse", "params": {"steps": 20}}'
       callboard submit summarize --set content=@article.txt --watch
-      callboard submit agent @task.json --priority 0 --delay 60
+      callboard submit agent @task.json --priority high --delay 60
       jq -n '{prompt: "a lighthouse"}' | callboard submit media_generation - --json
     """
     import state

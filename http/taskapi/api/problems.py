@@ -11,6 +11,7 @@ from starlette.responses import Response
 from state import jsonsafe
 from state.database.errors import DatabaseError, ValueTooLong, kind_of
 from state.errors import (
+    AgentEventNotFound,
     ContentNotFound,
     ContentStoreFailed,
     DedupKeyTaken,
@@ -26,6 +27,7 @@ from state.errors import (
     StateError,
     TaskNotFound,
     UnknownActor,
+    UnknownAgent,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -45,6 +47,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {  # status and title by token
     "unknown-queue": (404, "No such queue"),
     "unknown-provider": (404, "No such provider"),
     "generation-not-found": (404, "No such generation"),
+    "agent-event-not-found": (404, "No such agent event"),
     "prompt-not-found": (404, "No such prompt"),
     "method-not-allowed": (405, "This method is not possible here"),
     "illegal-transition": (409, "Not possible in this status"),
@@ -63,6 +66,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {  # status and title by token
 }
 _TOKENS_BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
 _TOKENS_BY_ERROR: dict[type[StateError], str] = {  # errors whose text says everything
+    AgentEventNotFound: "agent-event-not-found",
     ContentNotFound: "content-not-found",
     EmptyFilter: "empty-filter",
     GateNotFound: "unknown-gate",
@@ -162,6 +166,8 @@ def _from_state_error(failure: StateError) -> Problem:
             return Problem("content-store-failed", "Try again in a moment.", headers={"Retry-After": "5"})
         case UnknownActor():
             return Problem("unknown-actor", text, {"field": "actor", "known": failure.known})
+        case UnknownAgent():
+            return Problem("invalid-input", text, {"field": failure.field, "known": failure.known})
         case InvalidPayload():
             return Problem("invalid-input", text, {"field": failure.field})
         case IllegalTransition():

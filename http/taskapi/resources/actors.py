@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state.tasks import catalog
-from state.tasks.catalog import ActorSpec
+from state.tasks.catalog import ActorSpec, Role
 from taskapi.api.bodies import send_json
 from taskapi.api.operation import PREFIX, Operation
 from taskapi.api.paging import Page
@@ -29,6 +29,7 @@ class ActorView(BaseModel):
     max_age_seconds: float | None
     time_limit_seconds: float
     policy: PolicyView
+    role: Role = Field(description="The role that a caller needs.")
     gates: list[str] = Field(description="The gates that do not depend on the payload; a task may have others.")
 
     @classmethod
@@ -43,6 +44,7 @@ class ActorView(BaseModel):
             max_age_seconds=spec.max_age(),
             time_limit_seconds=spec.time_limit,
             policy=PolicyView(schedules=schedules, default=list(spec.policy.default)),
+            role=spec.role,
             gates=[gate.key for gate in spec.known_gates()] if spec.known_gates else [],
         )
 

@@ -20,6 +20,8 @@ class DeadLetterFilter(BaseModel):
     """A dead letter is taken if all of these match."""
 
     actor: str | None = None
+    agent_name: str | None = None
+    task_type: str | None = Field(None, description="Of an agent.")
     error_type: str | None = None
     older_than: float | None = Field(None, ge=0, le=_MAX_AGE, description="Seconds since the task died.")
     tenant: str | None = None
@@ -30,7 +32,7 @@ class DeadLetterQuery(PageQuery, DeadLetterFilter):
 
 
 class BulkBody(DeadLetterFilter):
-    """At least one of actor, error_type and older_than is required, unless `all` is true."""
+    """At least one of actor, agent_name, task_type, error_type and older_than is required, unless `all` is true."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 

@@ -15,6 +15,7 @@ from state.tasks.submission import submit_new
 from taskapi.api.bodies import parse_body, read_raw_body
 from taskapi.api.moments import Moment
 from taskapi.api.operation import PREFIX, Operation
+from taskapi.api.priorities import Priority
 from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
 from taskapi.resources.tasks import Links, TaskView
@@ -28,7 +29,9 @@ class TaskOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     queue: str | None = Field(None, min_length=1, max_length=200)
-    priority: int = Field(2, ge=0, le=3, description="0 comes first.")
+    priority: Priority | None = Field(
+        None, description="0 comes first. Unset: the agent's default, or 2 for other actors."
+    )
     max_attempts: int | None = Field(None, ge=1, le=1000)
     delay_seconds: float | None = Field(None, ge=0)
     available_at: Moment | None = None

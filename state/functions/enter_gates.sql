@@ -22,8 +22,8 @@ BEGIN
     END IF;
     INSERT INTO callboard.gate_starts (gate, at, n)
     SELECT g.key, callboard.now(),
-           coalesce((SELECT s.n FROM callboard.gate_starts s WHERE s.gate = g.key AND s.n IS NOT NULL
-                     ORDER BY s.n DESC LIMIT 1), 0) + row_number() OVER (PARTITION BY g.key)
+           coalesce((SELECT s.n FROM callboard.gate_starts s WHERE s.gate = g.key ORDER BY s.n DESC LIMIT 1), 0)
+               + row_number() OVER (PARTITION BY g.key)
     FROM callboard.tasks t, unnest(t.gates) AS k (key) JOIN callboard.gates g ON g.key = k.key
     WHERE t.id = ANY (starting) AND g.key = ANY (keys) AND g.rate_count IS NOT NULL;
 

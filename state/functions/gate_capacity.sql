@@ -40,10 +40,8 @@ BEGIN
     END IF;
     IF room > 0 AND g.rate_count IS NOT NULL THEN
         since := callboard.now() - make_interval(secs => g.rate_seconds);
-        SELECT g.rate_count - count(*) INTO allowed FROM callboard.gate_starts s
-        WHERE s.gate = gate_key AND s.n IS NULL AND s.at > since;
-        SELECT s.n INTO last_start FROM callboard.gate_starts s
-        WHERE s.gate = gate_key AND s.n IS NOT NULL ORDER BY s.n DESC LIMIT 1;
+        allowed := g.rate_count;
+        SELECT s.n INTO last_start FROM callboard.gate_starts s WHERE s.gate = gate_key ORDER BY s.n DESC LIMIT 1;
         last_start := coalesce(last_start, 0);
         -- The next start is free when the start that is `allowed` starts before it has left the window, and so on.
         SELECT s.n INTO held FROM callboard.gate_starts s
@@ -57,7 +55,7 @@ BEGIN
         END IF;
     END IF;
     IF g.max_concurrent IS NOT NULL THEN
-        SELECT count(*) INTO used FROM callboard.slots s WHERE s.gate = gate_key AND s.epoch > 0;
+        SELECT count(*) INTO used FROM callboard.slots s WHERE s.gate = gate_key;
         SELECT r.task_id INTO reserved_for FROM callboard.reservations r
         WHERE r.gate = gate_key AND r.expires_at > callboard.now();
         places := g.max_concurrent - used - (reserved_for IS NOT NULL)::integer;

@@ -27,8 +27,6 @@ CREATE OR REPLACE TRIGGER guard_moves AFTER UPDATE OF status ON callboard.tasks
     FOR EACH ROW WHEN (OLD.status <> NEW.status AND NOT callboard.may_move(OLD.status, NEW.status))
     EXECUTE FUNCTION callboard.refuse_move();
 
-DROP FUNCTION IF EXISTS callboard.may_begin;
-
 -- Deletes the reservations of a task that starts or leaves the line for good. Its gates are woken by the process that
 -- has moved it, or by the next sweep.
 CREATE OR REPLACE FUNCTION callboard.drop_reservations() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -39,7 +37,5 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- The trigger keeps the name that it has in release 15: dropping a trigger would have to wait for every reader.
-CREATE OR REPLACE TRIGGER drop_kept_slots AFTER UPDATE OF status ON callboard.tasks
+CREATE OR REPLACE TRIGGER drop_reservations AFTER UPDATE OF status ON callboard.tasks
     FOR EACH ROW WHEN (OLD.bounces > 0) EXECUTE FUNCTION callboard.drop_reservations();
-DROP FUNCTION IF EXISTS callboard.drop_kept_slots;

@@ -1,6 +1,6 @@
 -- Moves tasks near the head of these queues that would stop at a full gate to its line together, so that a burst for
 -- one provider does not keep tasks of others from being claimed. They are found without locks, as other workers may
--- claim the tasks in between. Claims of release 15 that are under way while functions are replaced call this as well.
+-- claim the tasks in between.
 CREATE OR REPLACE FUNCTION callboard.park_behind(full_gates text[], queue_names text[], but_not text[]) RETURNS integer LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
 SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan

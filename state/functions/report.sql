@@ -25,7 +25,7 @@ BEGIN
         FROM input i, LATERAL (
             SELECT t.reports FROM callboard.tasks t
             WHERE t.id = i.id AND t.epoch = i.epoch AND t.status = 'running'
-              AND (report.worker IS NULL OR t.worker_id = report.worker)
+              AND t.worker_id = report.worker
             FOR NO KEY UPDATE SKIP LOCKED
         ) t
     ), noted AS (
@@ -52,13 +52,6 @@ BEGIN
         SELECT i.id, i.epoch, true
         FROM jsonb_to_recordset(reports) AS i (id text COLLATE "C", epoch integer)
         JOIN callboard.tasks t ON t.id = i.id AND t.epoch = i.epoch
-        WHERE t.status = 'running' AND (report.worker IS NULL OR t.worker_id = report.worker);
+        WHERE t.status = 'running' AND t.worker_id = report.worker;
     END IF;
-END $$;
-
--- For workers of release 15, whose fence is the epoch alone.
-CREATE OR REPLACE FUNCTION callboard.report(reports jsonb) RETURNS TABLE (id text, epoch integer) LANGUAGE plpgsql
-AS $$
-BEGIN
-    RETURN QUERY SELECT r.id, r.epoch FROM callboard.report(NULL, reports, true) AS r WHERE NOT r.busy;
 END $$;

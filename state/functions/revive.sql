@@ -2,8 +2,8 @@
 -- gets as many attempts, and as much time, as it had at first; epoch, attempts and history go on counting. With an
 -- edited payload it is another piece of work: the checkpoint of the old one is kept in the history only.
 -- A dead letter with a dedup key takes the key again. If another unfinished task holds the key, the dead letter stays
--- dead and is returned with the holder. With a filter (see dead_letter_fits), tasks that do not fit it any more, or
--- that another session has locked, are left out.
+-- dead and is returned with the holder; so is a run of a project if another run is in its place (run_holders). With a
+-- filter (see dead_letter_fits), tasks that do not fit it any more, or that another session has locked, are left out.
 CREATE OR REPLACE FUNCTION callboard.revive_tasks(ids text[], why text, edited jsonb, wanted jsonb) RETURNS TABLE (
     id text, epoch integer, actor text, queue text, before text, status text, gates text[], dedup_key text, holder text
 ) LANGUAGE plpgsql
@@ -15,6 +15,8 @@ DECLARE
     its_holder text;
     with_key text[] := '{}';
     locked text[];
+    dead_runs text[];
+    blocked record;
 BEGIN
     FOR keyed IN
         SELECT t.id, t.epoch, t.actor, t.queue, t.gates, t.tenant, t.dedup_key,
@@ -46,6 +48,18 @@ BEGIN
                           AND /*try_lock_parent*/
                         ORDER BY t.id FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
+    -- Read after the locks, among them those of the projects.
+    dead_runs := ARRAY(SELECT t.id FROM callboard.tasks t
+                       WHERE t.id = ANY (locked) AND t.actor = 'project_run' AND t.status = 'dead' AND t.hidden_at IS NULL);
+    FOR blocked IN
+        SELECT t.id, t.epoch, t.actor, t.queue, t.gates, t.dedup_key, h.holder
+        FROM callboard.run_holders(dead_runs) AS h JOIN callboard.tasks t ON t.id = h.id
+        WHERE dead_runs <> '{}'
+    LOOP
+        locked := array_remove(locked, blocked.id);
+        RETURN QUERY SELECT blocked.id, blocked.epoch, blocked.actor, blocked.queue, 'dead', 'dead', blocked.gates,
+                            blocked.dedup_key, blocked.holder;
+    END LOOP;
     RETURN QUERY
     WITH mine AS MATERIALIZED (
         SELECT t.id, t.status, t.payload, t.checkpoint, t.gates, t.queue, t.priority, t.tenant,
@@ -96,15 +110,4 @@ BEGIN
         /*log_move*/ jsonb_build_object('from', m.before, 'to', m.status, 'reason', why) FROM moved m
     )
     SELECT /*move_result*/, m.dedup_key, NULL FROM moved m;
-END $$;
-
--- For servers of release 15.
-CREATE OR REPLACE FUNCTION callboard.revive(ids text[], why text, edited jsonb DEFAULT NULL) RETURNS TABLE (
-    id text, epoch integer, actor text, queue text, before text, status text, gates text[]
-) LANGUAGE plpgsql AS $$
-#variable_conflict use_column
-BEGIN
-    RETURN QUERY
-    SELECT r.id, r.epoch, r.actor, r.queue, r.before, r.status, r.gates
-    FROM callboard.revive_tasks(ids, why, edited, NULL) AS r WHERE r.holder IS NULL;
 END $$;

@@ -45,7 +45,7 @@ BEGIN
             SELECT t.id, t.cancel_requested, t.attempt, t.max_attempts, t.expires_at, t.worker_id, t.started_at, t.gates
             FROM callboard.tasks t
             WHERE t.id = i.id AND t.epoch = i.epoch AND t.status = 'running'
-              AND (settle.worker IS NULL OR t.worker_id = settle.worker) AND /*try_lock_parent*/
+              AND t.worker_id = settle.worker AND /*try_lock_parent*/
             FOR NO KEY UPDATE SKIP LOCKED
         ) t, LATERAL (
             -- A probe tries the service for all tasks: its failure costs it no attempt, not even the last one.
@@ -99,16 +99,6 @@ BEGIN
         SELECT i.id, i.epoch, NULL, NULL, NULL, NULL::text[], true
         FROM jsonb_to_recordset(outcomes) AS i (id text COLLATE "C", epoch integer)
         JOIN callboard.tasks t ON t.id = i.id AND t.epoch = i.epoch
-        WHERE t.status = 'running' AND (settle.worker IS NULL OR t.worker_id = settle.worker);
+        WHERE t.status = 'running' AND t.worker_id = settle.worker;
     END IF;
-END $$;
-
--- For workers of release 15, whose fence is the epoch alone.
-CREATE OR REPLACE FUNCTION callboard.settle(outcomes jsonb) RETURNS TABLE (
-    id text, epoch integer, actor text, queue text, status text, gates text[]
-) LANGUAGE plpgsql
-AS $$
-BEGIN
-    RETURN QUERY SELECT s.id, s.epoch, s.actor, s.queue, s.status, s.gates
-    FROM callboard.settle(NULL, outcomes, true) AS s WHERE NOT s.busy;
 END $$;

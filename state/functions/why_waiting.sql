@@ -27,7 +27,7 @@ BEGIN
             WHEN g.paused THEN 'paused'
             WHEN g.closed_until > callboard.now() OR g.breaker_state <> 'closed' OR g.max_concurrent IS NULL
                 THEN t.waiting_reason
-            ELSE format('%s of %s running', (SELECT count(*) FROM callboard.slots s WHERE s.gate = g.key AND s.epoch > 0),
+            ELSE format('%s of %s running', (SELECT count(*) FROM callboard.slots s WHERE s.gate = g.key),
                         g.max_concurrent) END,
         'gate', t.waiting_gate,
         'position', before + 1,

@@ -20,6 +20,8 @@ from state.errors import NotReady
 from state.schema.blockers import BlockerWatch
 from state.schema.files import SchemaFile
 from state.schema.steps import KINDS, Applied, Step, plan, plan_kind
+from state.schema.vectors import enable_vectors
+from state.schema.vectors import script as vectors_script
 from state.schema.version import (
     SUPPORTS,
     VERSION,
@@ -42,7 +44,9 @@ def migrate() -> list[str]:
         _lock(connection)
         if _is_newer(_find_version(connection)):
             return []
-        return [file.name for step in apply_pending(connection) for file in step.files]
+        applied = [file.name for step in apply_pending(connection) for file in step.files]
+        enable_vectors(connection)
+        return applied
 
 
 def find_newer() -> SchemaVersion | None:
@@ -69,6 +73,7 @@ def script() -> str:
             body = [*(each for file in step.files for each in file.statements()), *applied]
             parts.append("\n".join([f"-- {names}", *(body if step.autocommit else ["BEGIN;", *body, "COMMIT;"])]))
         parts.append(text.mogrify(statement("schema_version_put"), versions) + ";")
+        parts.append(vectors_script())
         return "\n\n".join(parts) + "\n"
 
 
@@ -103,7 +108,7 @@ def _find_applied(connection: Connection) -> Applied:
     for table, query in (("applied_files", "schema_state"), ("schema_files", "schema_state_before")):
         if _has(connection, table):
             applied = {row["name"]: row["digest"] for row in connection.execute(statement(query))}
-            require_migratable(applied)
+            require_migratable(applied, _find_version(connection))
             return applied
     return {}
 

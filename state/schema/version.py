@@ -16,18 +16,22 @@ from state.errors import NotReady
 from state.schema.files import migration_number, newest_migration
 
 VERSION = newest_migration()
-SUPPORTS = 15  # the oldest release whose workers and servers run on while and after this schema is applied
-OLDEST = 15  # the oldest schema that this release can migrate: there are no migrations for databases before it
+SUPPORTS = 21  # the oldest release whose workers and servers run on while and after this schema is applied
+OLDEST = 21  # the oldest schema that this release can migrate: there are no migrations for databases before it
 
 _TOO_OLD = (
     "This release is too old for the database: it works with schema {release} and those that still support it; the "
     "database has schema {version}, for releases from {supports} on. Upgrade this release."
 )
 
-
 _TOO_OLD_TO_MIGRATE = (
     "The database has schema {found}; this release can migrate databases from schema {oldest} on. "
     "Run `callboard migrate` of release {oldest} first, then that of this release."
+)
+
+_INCOMPLETE = (
+    "The migration of the database to schema {found} is not complete. "
+    "Run `callboard migrate` of release {found} first, then that of this release."
 )
 
 
@@ -61,11 +65,14 @@ def require_supported(found: SchemaVersion) -> None:
         raise NotReady(_TOO_OLD.format(release=VERSION, version=found.version, supports=found.supports))
 
 
-def require_migratable(applied: Iterable[str]) -> None:
-    """Raises NotReady if the files that were applied to the database are those of a release before OLDEST."""
-    found = max((migration_number(name) for name in applied if name.startswith("migrations/")), default=OLDEST)
+def require_migratable(applied: Iterable[str], version: SchemaVersion | None) -> None:
+    """Raises NotReady if the files that were applied to the database are those of a release before OLDEST. A database
+    without a version has not been completed by the release whose files it has, which is fine if that is this one."""
+    found = max((migration_number(name) for name in applied if name.startswith("migrations/")), default=VERSION)
     if found < OLDEST:
         raise NotReady(_TOO_OLD_TO_MIGRATE.format(found=found, oldest=OLDEST))
+    if version is None and found < VERSION:
+        raise NotReady(_INCOMPLETE.format(found=found))
 
 
 def read_version(connection: Connection) -> SchemaVersion | None:

@@ -59,15 +59,14 @@ COMMENT ON TABLE callboard.reservations IS 'A place at a gate that is kept for a
 
 CREATE TABLE callboard.gate_starts (
     gate text COLLATE "C" NOT NULL,
-    n    bigint,
+    n    bigint NOT NULL,
     at   timestamptz NOT NULL
 );
 CREATE INDEX gate_starts_gate ON callboard.gate_starts (gate, at);
 CREATE INDEX gate_starts_n ON callboard.gate_starts (gate, n);
-CREATE INDEX gate_starts_unnumbered ON callboard.gate_starts (gate, at) WHERE n IS NULL;
 
 COMMENT ON TABLE callboard.gate_starts IS 'Recent starts at gates that have a rate.';
-COMMENT ON COLUMN callboard.gate_starts.n IS 'Counts up for each gate, so that nothing has to count the starts in a window; NULL: written by release 15.';
+COMMENT ON COLUMN callboard.gate_starts.n IS 'Counts up for each gate, so that nothing has to count the starts in a window.';
 
 CREATE TABLE callboard.gate_results (
     gate    text COLLATE "C" NOT NULL,

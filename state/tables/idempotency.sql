@@ -26,4 +26,4 @@ CREATE INDEX dedup_until ON callboard.dedup (until);
 
 COMMENT ON TABLE callboard.dedup IS 'Dedup keys and the tasks that hold them. A key is free when its task is finished or its time is over.';
 COMMENT ON COLUMN callboard.dedup.tenant IS 'Empty for tasks without a tenant.';
-COMMENT ON COLUMN callboard.dedup.ttl IS 'Seconds from taking the key to `until`: a revived task takes it for as long again. NULL: a day, or taken by release 15.';
+COMMENT ON COLUMN callboard.dedup.ttl IS 'Seconds from taking the key to `until`: a revived task takes it for as long again. NULL: a day.';

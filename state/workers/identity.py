@@ -21,8 +21,7 @@ class Identity:
     boot_id: str
     pid_namespace: str
     pid: int
-    process_started: float  # by the wall clock, which may be stepped; workers of release 15 compare it
-    start_ticks: int | None  # by the kernel; None if it cannot be read
+    start_ticks: int | None  # the start time by the kernel, which no clock step changes; None if it cannot be read
 
     @classmethod
     def of_this_process(cls) -> "Identity":
@@ -33,7 +32,6 @@ class Identity:
             boot_id=_read_boot_id(),
             pid_namespace=_read_pid_namespace(),
             pid=pid,
-            process_started=psutil.Process().create_time(),
             start_ticks=processes.find_start_ticks(pid),
         )
 

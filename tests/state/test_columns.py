@@ -45,7 +45,7 @@ def test_statements_name_their_columns() -> None:
         "SELECT count(*), 2 * 3 FROM callboard.tasks",
         "WITH a AS (SELECT id FROM b) SELECT * FROM a",
         "SELECT i.* FROM jsonb_to_recordset($1) AS i (id text)",
-        "SELECT * FROM callboard.claim($1)",
+        "SELECT * FROM callboard.settle($1)",
     ):
         assert stars(fine) == []
     assert {name: found for name in QUERIES if (found := stars(statement(name)))} == {}

@@ -57,9 +57,9 @@ def test_a_database_without_a_version_has_to_be_migrated(connection: Observer) -
 def test_a_changed_function_turns_nobody_away_and_is_applied_by_the_next_migrate(
     connection: Observer,
 ) -> None:
-    connection.execute("UPDATE callboard.applied_files SET digest = 'another' WHERE name = 'functions/claim'")
+    connection.execute("UPDATE callboard.applied_files SET digest = 'another' WHERE name = 'functions/settle'")
     require_current_schema()
-    assert migrate() == ["functions/claim"]
+    assert migrate() == ["functions/settle"]
     assert migrate() == []
 
 

@@ -13,7 +13,7 @@ import httpx2
 
 from tests.support.eventually import eventually
 
-PREVIOUS = "fbc2e5d"  # the last release that has landed: its processes run while the database is migrated
+PREVIOUS = "f780bcd"  # the last release that has landed: its processes run while the database is migrated
 
 ROOT = Path(__file__).parents[2]
 MODULES = Path(__file__).parent / "modules"  # imported by processes of both releases

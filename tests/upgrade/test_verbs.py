@@ -76,8 +76,8 @@ def test_a_step_that_waits_for_a_lock_holds_none_that_stops_pulses(
                 seen.append(tables & {row["name"] for row in held})
 
     monkeypatch.setattr(migration, "_run_together", run_and_look)
-    for name in ("guard_moves", "claim"):
-        connection.execute("UPDATE callboard.schema_files SET digest = 'x' WHERE name = %s", [f"functions/{name}"])
+    for name in ("guard_moves", "tie_slots_to_leases"):  # as if both had changed
+        connection.execute("UPDATE callboard.applied_files SET digest = 'x' WHERE name = %s", [f"functions/{name}"])
     migration.migrate()
     functions = locked.pop("functions")
     assert functions[0] == set()

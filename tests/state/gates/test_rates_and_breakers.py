@@ -38,17 +38,6 @@ def test_a_rate_frees_each_start_when_it_leaves_the_window(take: Take, clock: Cl
     assert len(take(10)) == 1
 
 
-def test_starts_without_a_number_count_as_well(take: Take, connection: Observer, clock: Clock) -> None:
-    """They were written by the previous release."""
-    put_gate("tenant:t", rate_count=3, rate_seconds=10)
-    connection.execute("INSERT INTO callboard.gate_starts (gate, at) VALUES ('tenant:t', callboard.now())")
-    submit_many([NewTask("quick", {}, tenant="t") for _ in range(9)])
-    assert len(take(10)) == 2
-    clock.advance(11)
-    sweep_lines()
-    assert len(take(10)) == 3
-
-
 def test_a_rate_that_is_changed(take: Take, clock: Clock) -> None:
     put_gate("tenant:t", rate_count=4, rate_seconds=10)
     submit_many([NewTask("quick", {}, tenant="t") for _ in range(20)])

@@ -13,7 +13,7 @@ from state.gates.operations import put_gate
 from state.maintenance.sweep import read_last_seen, sweep
 from state.workers import leases
 from state.workers.leases import Claimed, Settlement
-from tests.state.gated import finish, gated_task, many, statuses
+from tests.state.gated import finish, gated_task, many
 from tests.support.clock import Clock
 from tests.support.observer import Observer
 
@@ -150,18 +150,3 @@ def test_two_slots_at_one_target_are_impossible(take: Take, connection: Observer
     connection.execute("INSERT INTO callboard.slots VALUES ('target:/t', 'tq_1', 1)")
     with pytest.raises(psycopg.errors.UniqueViolation):
         connection.execute("INSERT INTO callboard.slots VALUES ('target:/t', 'tq_2', 1)")
-
-
-def test_tasks_that_were_started_before_the_migration_get_their_slots(take: Take, connection: Observer) -> None:
-    first = submit("quick", {}, tenant="t", target="x").task_id
-    second = submit("quick", {}, tenant="t").task_id
-    take(10)
-    connection.execute("DELETE FROM callboard.slots")
-    connection.execute("INSERT INTO callboard.slots VALUES ('a', 'tq_waits', 0)")
-    for _ in range(2):
-        connection.execute("SELECT callboard.backfill_slots()")
-        assert slots(connection) == [("target:t/x", first, 1), ("tenant:t", first, 1), ("tenant:t", second, 1)]
-    put_gate("tenant:t", max_concurrent=2)
-    third = submit("quick", {}, tenant="t").task_id
-    assert take(10) == []
-    assert statuses(third) == ["waiting"]

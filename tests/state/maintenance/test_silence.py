@@ -133,7 +133,7 @@ def test_leases_of_workers_that_are_not_listed_end_as_well(
     task = make_task("running", worker=worker.id)
     if row == "stopped":
         register(worker, ["one"], 8)
-        connection.execute("UPDATE callboard.workers SET stopped_at = callboard.now()")  # as release 15 does
+        connection.execute("UPDATE callboard.workers SET stopped_at = callboard.now()")
     assert observe() == []
     own.now += 31
     clock.advance(31)

@@ -91,18 +91,6 @@ def test_a_redrive_skips_those_whose_key_is_held_and_revives_one_for_each_key(
     assert redrive(all=True).skipped == 2
 
 
-def test_servers_of_the_previous_release_do_not_revive_beside_a_holder(
-    dead: Callable[..., str], connection: Observer
-) -> None:
-    task_id = dead()
-    holder = submit("quick", {}, dedup_key="k").task_id
-    statement = "SELECT * FROM callboard.revive(%s, 'retried', NULL)"
-    assert connection.execute(statement, [[task_id]]).fetchall() == []
-    cancel(holder)
-    [row] = connection.execute(statement, [[task_id]]).fetchall()
-    assert (row["id"], row["before"], row["status"], len(row)) == (task_id, "dead", "queued", 7)
-
-
 def test_a_revival_that_waited_for_a_submit_sees_its_task(
     dead: Callable[..., str], connection: Observer, database_url: str
 ) -> None:

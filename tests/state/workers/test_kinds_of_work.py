@@ -24,10 +24,10 @@ def more_actors(actors: None) -> None:
         catalog.register(ActorSpec(name, queue, FreePayload, 3, lambda: None, 60, STANDARD_POLICY, ""))
 
 
-def register(connection: Observer, worker: str, actors: list[str] | None, queues: tuple[str, ...] = ("one",)) -> None:
+def register(connection: Observer, worker: str, actors: list[str], queues: tuple[str, ...] = ("one",)) -> None:
     connection.execute(
-        "INSERT INTO callboard.workers (id, host, boot_id, pid_namespace, pid, process_started, queues, threads, "
-        "started_at, seen_at, actors) VALUES (%s, '', '', '', 1, 1, %s, 1, now(), now(), %s)",
+        "INSERT INTO callboard.workers (id, host, boot_id, pid_namespace, pid, queues, threads, started_at, seen_at, "
+        "actors) VALUES (%s, '', '', '', 1, %s, 1, now(), now(), %s)",
         [worker, list(queues), actors],
     )
 
@@ -123,10 +123,10 @@ def test_a_worker_that_has_stopped_knows_nothing(take: Take, connection: Observe
 
 
 @pytest.mark.parametrize(("queues", "status"), [(("one",), "queued"), (("two",), "waiting")])
-def test_a_worker_without_a_list_of_actors_takes_all_tasks_of_its_queues(
+def test_a_worker_takes_tasks_of_its_queues_only(
     take: Take, connection: Observer, queues: tuple[str, ...], status: str
 ) -> None:
-    register(connection, "old", None, queues)
+    register(connection, "w2", ["new"], queues)
     left = submit("new", {}).task_id
     assert take(4, known_actors=["quick"]) == []
     assert statuses(left) == [status]

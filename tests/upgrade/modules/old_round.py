@@ -3,95 +3,33 @@ for it: it uses nothing that came later."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
-import psycopg
-from pydantic import BaseModel
-from state.claims import ClaimRequest, Report, Settlement
-from state.submission import NewTask, submit, submit_many
+from old_desk import BOOM, QUEUE, Desk, check
 
 import state
-from state import (
-    bell,
-    claims,
-    contents,
-    gates,
-    generations,
-    idempotency,
-    pace,
-    prompts,
-    queues,
-    schema,
-    sweep,
-    targets,
-    tasks,
-    vitals,
-    workers,
-)
-from state.database import connection
-from state.gates import Gate
-from state.workers import Identity
-
-BOOM = {"type": "Boom", "message": "no luck", "category": "unknown", "details": {}, "traceback": None}
-QUEUE = "verbs"
+from state import NewTask, get_task, submit, submit_many
+from state.database import AnyConnection, connect, fetch, transaction
+from state.database.listener import WakePipe, require_writable
+from state.database.notifier import flush_hints, notify_tasks
+from state.gates import Gate, Rate
+from state.gates.declarations import declare
+from state.gates.operations import get_gate, list_gates, put_gate
+from state.gates.waking import sweep_lines
+from state.maintenance import losses, maintainer, sweep
+from state.maintenance.housekeeping import Housekeeping
+from state.maintenance.silence import LastSeen
+from state.media import contents, generations, prompts
+from state.schema import version
+from state.tasks import events, idempotency, queues, reads, targets
+from state.workers import durations, health, leases, registry
+from state.workers.identity import Identity
+from state.workers.leases import Report, Settlement
+from state.workers.plain_queue import PlainEnd, PlainQueue
+from state.workers.pulse import send_pulse
 
 
-class Payload(BaseModel, extra="allow"):
-    gates: dict[str, int] = {}
-
-
-def gates_of(payload: Payload) -> list[Gate]:
-    return [Gate(key, limit) for key, limit in payload.gates.items()]
-
-
-def check(condition: object, what: str) -> None:
-    if not condition:
-        raise AssertionError(what)
-
-
-class Round:
-    """Uses names of its own, so that one round does not find tasks of another."""
-
-    def __init__(self, number: int, desk: Any) -> None:
-        self.number = number
-        self.desk = desk
-        self.me = Identity.of_this_process()
-        self.claims = 0
-
-    def name(self, word: str) -> str:
-        return f"{word}-{self.number}"
-
-    def status(self, task_id: str, *expected: str) -> tasks.Task:
-        task = tasks.get_task(task_id)
-        check(task.status in expected, f"{task_id} is {task.status}, expected {expected}")
-        return task
-
-    def claim(self, free: int = 1, worker: str | None = None, freed: list[str] | None = None) -> list[claims.Claimed]:
-        self.claims += 1
-        request = ClaimRequest(
-            worker=worker or self.me.id, claim_number=self.claims, queues=[QUEUE], free=free, ahead=0,
-            short_actors=[], retry_share=0.3, freed_gates=freed or [])  # fmt: skip
-        answer = claims.claim(self.desk, request)
-        gates.wake(answer.to_wake)
-        return answer.tasks
-
-    def claim_one(self, task_id: str, **options: Any) -> claims.Claimed:
-        for _ in range(200):
-            for claimed in self.claim(1, **options):
-                check(claimed.id == task_id, f"claimed {claimed.id}, expected {task_id}")
-                return claimed
-        raise AssertionError(f"{task_id} could not be claimed: {tasks.get_task(task_id)}")
-
-    def end(self, claimed: claims.Claimed, outcome: Any = "completed", **options: Any) -> None:
-        [row] = claims.settle(self.desk, [Settlement(claimed.id, claimed.epoch, outcome, **options)])
-        gates.wake(row["gates"])
-
-    def kill(self, **options: Any) -> str:
-        """Makes a dead letter."""
-        task = submit("quick", {}, **options)
-        self.end(self.claim_one(task.task_id), "failed", error=BOOM)
-        self.status(task.task_id, "dead")
-        return task.task_id
-
+class Round(Desk):
     # Each of these leaves nothing in the queue.
 
     def accepts(self) -> None:
@@ -101,15 +39,15 @@ class Round:
         first = submit("quick", {}, dedup_key=self.name("key"))
         again = submit("quick", {}, dedup_key=self.name("key"))
         check((again.task_id, again.deduplicated) == (first.task_id, True), "deduplicated")
-        with connection() as own, own.transaction():
+        with transaction() as own:
             inside = submit("quick", {}, conn=own)
         later = submit("quick", {}, delay_seconds=3600)
         ids += [first.task_id, inside.task_id, later.task_id]
 
-        def act(conn: psycopg.Connection[Any]) -> dict[str, Any]:
+        def act(conn: AnyConnection) -> dict[str, Any]:
             return {"id": submit("quick", {}, conn=conn).task_id}
 
-        answers = [idempotency.once(self.name("once"), "tasks", None, b"{}", act) for _ in range(2)]
+        answers = [idempotency.run_once(self.name("once"), "tasks", None, b"{}", act) for _ in range(2)]
         check([replayed for _, replayed in answers] == [False, True], "the same answer twice")
         check(answers[0][0] == answers[1][0], "one task")
         ids.append(answers[0][0]["id"])
@@ -117,32 +55,37 @@ class Round:
             state.cancel(each)
             self.status(each, "canceled")
         state.delete(ids[0])
+        check(fetch("any_task", {"ids": ids}), "found after a lost answer")
+        done = fetch("verb_done", {"ids": ids, "evidence": ['{"to": "canceled"}'], "within": 60})
+        check(len(done) == len(set(ids)), "canceled, after a lost answer")
 
     def runs(self) -> None:
         task = submit("quick", {"gates": {self.name("provider:runs"): 1}}, tenant="acme", target=self.name("target"))
         claimed = self.claim_one(task.task_id)
         self.status(task.task_id, "running")
-        held = {lease.id for lease in claims.pulse(self.desk, self.me.id)}
-        check(claimed.id in held, "the pulse lists the lease")
+        pulse = send_pulse(self.desk, self.me.id, [QUEUE], 10)
+        check(claimed.id in {lease.id for lease in pulse.leases}, "the pulse lists the lease")
         lines = [{"kind": "token", "data": {"text": text}} for text in "ab"]
         for number in (1, 1, 2):  # a report that is sent again is written once
             report = Report(claimed.id, claimed.epoch, number, {"percent": 5}, tokens=3, cost=0.5, events=lines)
-            check(claims.report(self.desk, [report]) == {(claimed.id, claimed.epoch)}, "report")
-        check(claims.save(claimed.id, claimed.epoch, {"page": 1}) == {"page": 1}, "save")
-        claims.require_owned(claimed.id, claimed.epoch)
+            check(leases.report(self.desk, self.me.id, [report]) == {(claimed.id, claimed.epoch)}, "report")
+        check(leases.save(*self.owner(claimed), {"page": 1}) == {"page": 1}, "save")
+        leases.require_owned(*self.owner(claimed))
         settlement = Settlement(claimed.id, claimed.epoch, "completed", {"fine": True})
         self.end(claimed, result={"fine": True})
-        check(claims.was_settled(self.me.id, settlement), "settled before")
+        check(leases.was_settled(self.me.id, settlement), "settled before")
         done = self.status(task.task_id, "completed")
         check((done.result, done.usage["tokens"]) == ({"fine": True}, 6), f"{done}")
         history = state.get_events(task.task_id)
         check([event.n for event in history] == list(range(1, done.last_event + 1)), "no gap")
         check(sum(event.kind == "token" for event in history) == 4, "every token")
-        check(state.events.get_events_of_many({task.task_id: 0})[task.task_id] == history, "the same history")
+        check(events.get_events_of_many({task.task_id: 0})[task.task_id] == history, "the same history")
         check(len(state.get_attempts(task.task_id)) == 1, "attempts")
         released = submit("quick", {})
         self.end(self.claim_one(released.task_id), "released")
         check(self.status(released.task_id, "queued").attempt == 0, "the attempt was given back")
+        regated = leases.regate(*self.owner(self.claim_one(released.task_id)), [Gate(self.name("provider:other"), 1)])
+        check(regated["moved"], "put back with other gates")
         self.end(self.claim_one(released.task_id))
 
     def stops(self) -> None:
@@ -153,7 +96,8 @@ class Round:
         claimed = self.claim_one(task.task_id)
         state.pause(task.task_id)
         state.cancel(task.task_id, force=True)
-        asked = {lease.id: lease.cancel_requested for lease in claims.pulse(self.desk, self.me.id)}
+        held = send_pulse(self.desk, self.me.id, [QUEUE], 10).leases
+        asked = {lease.id: lease.cancel_requested for lease in held}
         check(asked[task.task_id] == "force", f"asked: {asked}")
         self.end(claimed, "failed", error=BOOM, retry_seconds=1)
         self.status(task.task_id, "canceled")
@@ -163,7 +107,7 @@ class Round:
         self.end(self.claim_one(retried.task_id), "failed", error=BOOM, retry_seconds=3600)
         self.status(retried.task_id, "scheduled")
         state.retry(retried.task_id)
-        check(claims.retry_depth([QUEUE], 10) == 1, "one in the retry lane")
+        check(leases.get_retry_depth([QUEUE], 10) == 1, "one in the retry lane")
         self.end(self.claim_one(retried.task_id))
         edited, resumed, dismissed, redriven = (self.kill() for _ in range(4))
         check({redriven, dismissed} <= {task.task_id for task in state.list_dead_letters(actor="quick")}, "listed")
@@ -184,26 +128,26 @@ class Round:
         claimed = self.claim_one(first.task_id)
         for _ in range(200):
             check(self.claim(4) == [], "the second one has to wait")
-            if tasks.get_task(second.task_id).status == "waiting":
+            if get_task(second.task_id).status == "waiting":
                 break
         waiting = self.status(second.task_id, "waiting")
         check(waiting.waiting is not None and waiting.waiting["reason"], "why it waits")
         check([task.task_id for task in targets.list_target_tasks(word, tenant=word)], "tasks of the target")
-        check({task.status for task in tasks.list_tasks(tenant=word)} == {"running", "waiting"}, "listed")
-        check(len(tasks.get_tasks_of_many([first.task_id, second.task_id])) == 2, "many at once")
+        check({task.status for task in reads.list_tasks(tenant=word)} == {"running", "waiting"}, "listed")
+        check(len(reads.get_tasks_of_many([first.task_id, second.task_id])) == 2, "many at once")
         self.end(claimed)
         self.end(self.claim_one(second.task_id, freed=[key]))
-        gates.put_gate(key, max_concurrent=2, rate_count=5, rate_seconds=60, breaker_threshold=0.5)
-        gates.put_gate(key, paused=True, closed_until=datetime.now(UTC) + timedelta(hours=1))
-        check(gates.get_gate(key)["paused"], "paused")
-        check(key in {gate["key"] for gate in gates.list_gates()}, "listed")
-        gates.put_gate(key, paused=False, closed_until=None)
+        put_gate(key, max_concurrent=2, rate_count=5, rate_seconds=60, breaker_threshold=0.5)
+        put_gate(key, paused=True, closed_until=datetime.now(UTC) + timedelta(hours=1))
+        check(get_gate(key)["paused"], "paused")
+        check(key in {gate["key"] for gate in list_gates()}, "listed")
+        put_gate(key, paused=False, closed_until=None)
         third = submit("quick", {"gates": {key: 1}})
         claimed = self.claim_one(third.task_id)
-        gates.heed_retry_after(third.task_id, 0.01)
+        leases.close_gates(self.desk, {third.task_id: 0.01})
         self.end(claimed, "failed", error={**BOOM, "type": "ServiceUnavailable"})
         state.dismiss(third.task_id)
-        gates.declare([Gate(self.name("provider:declared"), 3, breaker=True)])
+        declare([Gate(self.name("provider:declared"), 3, rate=Rate(5, 60))])
         queues.pause_queue(QUEUE)
         fourth = submit("quick", {})
         check(self.claim(4) == [], "the queue is paused")
@@ -211,26 +155,68 @@ class Round:
         self.end(self.claim_one(fourth.task_id))
 
     def survives(self) -> None:
-        """Recovers the task of a worker whose process is gone."""
-        gone = Identity(self.name("gone"), self.me.host, self.me.boot_id, self.me.pid_namespace, 2**22 + 1, 1.0)
-        workers.register(gone, [QUEUE], 1)
-        check(gone.id in {row["id"] for row in workers.list_workers()}, "registered")
+        """Recovers the tasks of workers whose processes are gone: one has left the end of its task."""
+        there = (self.me.host, self.me.boot_id, self.me.pid_namespace)
+        gone, silent = (Identity(self.name(word), *there, 2**22 + 1, 1.0, 1) for word in ("gone", "silent"))
+        for each in (gone, silent):
+            registry.register(each, [QUEUE], 1)
+        check({gone.id, silent.id} <= {row["id"] for row in registry.list_workers()}, "registered")
         task = submit("quick", {"gates": {self.name("provider:gone"): 1}})
         self.claim_one(task.task_id, worker=gone.id)
-        check(gone.id in workers.dead_neighbors(self.me), "it is dead")
+        check(gone.id in registry.find_dead_siblings(self.me), "it is dead")
         state.requeue_orphaned()
         check(self.status(task.task_id, "queued").lane == "retry", "requeued")
         self.end(self.claim_one(task.task_id))
+        registry.register(silent, [QUEUE], 1)
+        left = self.claim_one(submit("quick", {}).task_id, worker=silent.id)
+        end = {"report": None, "settlement": {"outcome": "completed", "result": 7}}
+        losses.set_on_loss(self.desk, silent.id, {(left.id, left.epoch): end})
+        losses.recover([silent.id])
+        check(self.status(left.id, "completed").result == 7, "the end that it has left")
+        losses.sweep_silent({silent.id: LastSeen(None, None)})
+        registry.mark_stopped([gone.id, silent.id])
+
+    def keeps_house(self) -> None:
+        check(maintainer.become_maintainer(self.me.id), "elected")
         expired = submit("quick", {}, max_age_seconds=0)
         due = submit("quick", {}, delay_seconds=0.001)
-        while tasks.get_task(due.task_id).status == "scheduled":
-            sweep.sweep()
-        gates.sweep_lines()
-        sweep.sweep_leftovers()
+        house = Housekeeping()
+        while get_task(due.task_id).status == "scheduled":
+            house.do_turn()
+        sweep_lines()
+        sweep.sweep_unknown()
+        sweep.remove_leftovers()
         self.status(expired.task_id, "dead")
         state.dismiss(expired.task_id)
         self.end(self.claim_one(due.task_id))
-        workers.stopped([gone.id])
+        maintainer.resign(self.me.id)
+
+    def consumes(self) -> None:
+        """Messages of plain Dramatiq actors."""
+        queue, ids = self.name("plain"), [str(uuid4()) for _ in range(2)]
+        with connect("plain") as own:
+            for each in ids:
+                own.execute(
+                    "INSERT INTO dramatiq.queue (message_id, queue_name, state, message) "
+                    "VALUES (%s, %s, 'queued', '{\"options\": {}}')",
+                    [each, queue],
+                )
+        pipe = WakePipe()
+        plain = PlainQueue(queue, lambda names: None, pipe, delayed=False)
+        plain.connect([])
+        check({each.id for each in plain.exchange([], 2, [])} == set(ids), "both messages")
+        plain.exchange([PlainEnd(ids[0], "done", None)], 0, ids[1:])
+        plain.requeue(ids[1:])
+        plain.requeue_abandoned([])
+        [again] = plain.exchange([], 1, [])
+        plain.exchange([PlainEnd(again.id, "rejected", None)], 0, [])
+        plain.exchange([], 1, [])
+        plain.close()
+        delayed = PlainQueue(queue, lambda names: None, pipe, delayed=True)
+        delayed.connect([])
+        check(delayed.exchange([], 1, []) == [], "nothing is delayed")
+        delayed.close()
+        pipe.close()
 
     def generates(self) -> None:
         prompts.put_prompt(self.name("prompt"), "a lighthouse")
@@ -238,40 +224,34 @@ class Round:
         for fails in (False, True):
             task = submit("quick", {})
             claimed = self.claim_one(task.task_id)
-            ours = {"task_id": claimed.id, "epoch": claimed.epoch}
+            ours = self.owner(claimed)
             begun = generations.begin_generation(
-                **ours, provider="local", action_type="txt2img", prompt=None, prompt_id=self.name("prompt"), request={}
+                *ours, provider="local", action_type="txt2img", prompt=None, prompt_id=self.name("prompt"), request={}
             )
             if fails:
-                generations.fail_generation(**ours, error=BOOM, raw_response=None)
+                generations.fail_generation(*ours, error=BOOM, raw_response=None)
             else:
                 stored = contents.StoredBytes("0" * 64, 1, "image/png")
-                [content] = generations.finish_generation(**ours, raw_response={}, contents=[stored])
+                [content] = generations.finish_generation(*ours, raw_response={}, contents=[stored])
                 check(contents.get_content(content)["size"] == 1, "content")
             self.end(claimed)
             check(generations.get_generation(begun.id)["prompt"] == "a lighthouse", "generation")
 
     def tells(self) -> None:
-        schema.require_current_schema()  # called by its /readyz and its workers
-        check(schema.migrate() == [], "its own migrate changes nothing")
-        workers.register(self.me, [QUEUE], 4)  # another identity of this process has declared it dead
-        check(vitals.get_vitals().workers == 1, "vitals")
-        check(queues.queue_status()["queues"]["dlq"] == 0, "nothing is left dead")
-        pace.note_pace({"quick": 0.5})
-        bell.ring_tasks([self.name("task")])
-        bell.flush_bell()
+        version.require_current_schema()  # called by its /readyz and its workers
+        registry.register(self.me, [QUEUE], 4, ["quick"])  # another identity of this process has declared it dead
+        check(health.read_system_health().workers == 1, "health")
+        check(queues.get_queue_status()["queues"]["dlq"] == 0, "nothing is left dead")
+        durations.record_durations({"quick": 0.5})
+        require_writable(self.desk)
+        notify_tasks([self.name("task")])
+        flush_hints()
 
     def run(self) -> None:
-        workers.register(self.me, [QUEUE], 4)
+        registry.register(self.me, [QUEUE], 4, ["quick"])
         for verb in (
-            self.accepts,
-            self.runs,
-            self.stops,
-            self.dies,
-            self.waits,
-            self.survives,
-            self.generates,
-            self.tells,
-        ):
+            self.accepts, self.runs, self.stops, self.dies, self.waits, self.survives, self.keeps_house, self.consumes,
+            self.generates, self.tells,
+        ):  # fmt: skip
             verb()
-        workers.stopped([self.me.id])
+        registry.mark_stopped([self.me.id])

@@ -9,12 +9,13 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from old_round import Payload, Round, check, gates_of
-from state.catalog import STANDARD_POLICY, ActorSpec
-from state.statements import statement
+from old_desk import QUEUE, Payload, check, gates_of
+from old_round import Round
 
-from state import catalog
-from state.database import get_database
+from state.database import connect
+from state.database.statements import statement
+from state.tasks import catalog
+from state.tasks.catalog import STANDARD_POLICY, ActorSpec
 
 used: set[str] = set()
 
@@ -30,8 +31,8 @@ def main() -> None:
         check(Path(str(module.__file__)).is_relative_to(tree), f"{module.__file__} is not of {tree}")
         if hasattr(module, "statement"):
             module.statement = noting_statement
-    catalog.enter(ActorSpec("quick", "verbs", Payload, 3, lambda: None, 60, STANDARD_POLICY, "", gates=gates_of))
-    with get_database().connect("desk") as desk:
+    catalog.register(ActorSpec("quick", QUEUE, Payload, 3, lambda: None, 60, STANDARD_POLICY, "", gates=gates_of))
+    with connect("desk") as desk:
         for number, _ in enumerate(sys.stdin):
             try:
                 Round(number, desk).run()

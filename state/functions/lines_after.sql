@@ -12,12 +12,3 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 END $$;
-
--- For sweepers of release 15, which look at all lines in one transaction. Two at once would only block each other.
-CREATE OR REPLACE FUNCTION callboard.wake_lines() RETURNS TABLE (id text, queue text) LANGUAGE plpgsql
-AS $$
-BEGIN
-    IF pg_try_advisory_xact_lock(4711200802) THEN
-        RETURN QUERY SELECT w.id, w.queue FROM callboard.wake(ARRAY(SELECT l.key FROM callboard.lines_after('', 10000) AS l)) AS w;
-    END IF;
-END $$;

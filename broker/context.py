@@ -12,11 +12,15 @@ from broker.execution.execution import Execution
 from broker.execution.failures import TokenLimitExceeded
 from broker.execution.held import HeldTasks
 from broker.execution.interruptible import Shield
+from broker.execution.regating import require_gates
 from broker.execution.sandboxes import Sandboxes, SandboxResult
 from broker.execution.storable import to_event_data
 from broker.execution.transaction import CompletingTransaction
 from state import jsonsafe
+from state.agents import events
+from state.agents.events import Found
 from state.errors import LeaseLost
+from state.gates import Gate
 from state.logs import log
 from state.masking import mask_start
 from state.settings import get_settings
@@ -102,6 +106,11 @@ class Context:
         if limit is not None and used > limit:
             raise TokenLimitExceeded(used, limit)
 
+    @property
+    def tokens(self) -> int:
+        """The tokens that the task has used, in this attempt and in the earlier ones."""
+        return self._execution.tokens
+
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Shields the block from interrupts. Raises LeaseLost if this process no longer owns the task."""
@@ -121,6 +130,11 @@ class Context:
         the task goes on later, so the code should not undo its work."""
         return self._execution.request
 
+    def require_gates(self, gates: Sequence[Gate]) -> None:
+        """For code that learns which gates its task must pass only when it has started; call it before the work. If the
+        task has not passed them, it goes back to the queue with these gates, and no attempt is burned."""
+        require_gates(self._execution, self._held, gates)
+
     def shielded(self) -> Shield:
         """`with ctx.shielded():` no interrupt is raised inside the block; one that arrives is raised at its end. For a
         few steps that must not be separated, such as cleaning up."""
@@ -134,6 +148,19 @@ class Context:
         # One object for all threads of the task.
         sandboxes: Sandboxes = self.__dict__.setdefault("_sandboxes", Sandboxes(self, self._execution))
         return sandboxes.run(command, timeout_seconds, limits)
+
+    def recall(self, text: str, limit: int = 5) -> Found:
+        """Returns what agents have done before that resembles a text, the nearest first: `.items`, each with `text`,
+        `score`, `agent_name`, `task_type` and `task_id`. Finds only events of the task's own tenant; a task without
+        one finds only events without one. `.method` is `text` if there was no vector to search by, and `.note` says
+        why. In an async agent: `await asyncio.to_thread(ctx.recall, …)`."""
+        with self.shielded():
+            missing = events.explain_missing_vectors()
+        query = events.make_query(text, missing)  # asks a provider: an interrupt ends the wait
+        if query.tokens:
+            self.use(tokens=query.tokens)
+        with self.shielded():
+            return events.find(query, tenant=self.tenant, limit=limit)
 
     def transaction(self, result: Any = None) -> CompletingTransaction:
         """`with ctx.transaction() as conn:` writes with conn commit together with the task's completion, or not at

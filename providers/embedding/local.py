@@ -19,7 +19,12 @@ class LocalEmbedding:
     def find_missing_variable(self) -> str | None:
         return None
 
-    def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS) -> Embeddings:
+    def embed(
+        self,
+        texts: Sequence[str],
+        dimensions: int = DIMENSIONS,
+        timeout: float | None = None,  # noqa: ARG002  (it takes microseconds)
+    ) -> Embeddings:
         vectors = [_compute_vector(text, dimensions) for text in texts]
         return Embeddings(vectors, "hashing", sum(count_tokens(text) for text in texts))
 

@@ -16,8 +16,10 @@ class OpenAICompatibleEmbedding:
     def find_missing_variable(self) -> str | None:
         return None if OpenRouterSettings().api_key else "OPENROUTER_API_KEY"
 
-    def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS) -> Embeddings:
+    def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS, timeout: float | None = None) -> Embeddings:
         settings = OpenRouterSettings()
+        if timeout is not None:
+            settings.timeout = min(settings.timeout, timeout)
         body = {
             "model": settings.embedding_model,
             "input": list(texts),

@@ -22,5 +22,6 @@ class EmbeddingProvider(Protocol):
     def find_missing_variable(self) -> str | None:
         """Returns the environment variable that has to be set first, None if the provider can be used."""
 
-    def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS) -> Embeddings:
-        """Returns one vector for each text, in the same order."""
+    def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS, timeout: float | None = None) -> Embeddings:
+        """Returns one vector for each text, in the same order. `timeout`: seconds, for somebody who waits; None: as the
+        provider is set."""

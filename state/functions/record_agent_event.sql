@@ -1,5 +1,65 @@
--- Records what an agent has done, and queues the embedding of it. (Called by follow_task.)
+-- Records what an agent has done, and queues the embedding of it. (Called by follow_task, in the transaction that
+-- completes the task.) Nothing here can fail because of what an agent was asked or has answered: names and text are cut
+-- before an index sees them. The job's queue and attempts are those that the actor declares; its gates are those of the
+-- tenant, as only the worker knows which provider it will use: it asks the actor again before the code starts.
 CREATE OR REPLACE FUNCTION callboard.record_agent_event(t callboard.tasks) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    event_id text := callboard.new_id('ae_');
+    job text := callboard.new_id('tq_');
+    named jsonb := t.payload;
+    asked jsonb := coalesce(t.payload -> 'input', t.payload);
+    answer jsonb := t.result;
+    agent text;
+    type text;
 BEGIN
-    RETURN;
+    IF t.actor = 'project_run' THEN
+        IF t.result ->> 'item_id' IS NULL THEN  -- there was nothing to do
+            RETURN;
+        END IF;
+        named := t.result;
+        asked := t.result - 'result';
+        answer := t.result -> 'result';
+    END IF;
+    agent := left(coalesce(named ->> 'agent_name', ''), 200);
+    type := left(coalesce(named ->> 'task_type', ''), 200);
+    INSERT INTO callboard.agent_events
+        (id, task_id, workflow_id, tenant, agent_name, task_type, text, input, result, job_id, created_at)
+    VALUES (event_id, t.id, t.workflow_id, t.tenant, agent, type,
+            agent || ' ' || type || E'\n' || callboard.describe_json(asked, 5000) || E'\n'
+                || callboard.describe_json(callboard.choose_answer(answer), 14000),
+            asked, answer, job, callboard.now())
+    ON CONFLICT (task_id) DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    INSERT INTO callboard.tasks
+        (id, actor, queue, status, priority, rank, tenant, payload, max_attempts, gates, gate_limits, available_at,
+         created_at, updated_at)
+    VALUES (job, 'embedding', 'language', 'queued', 3,
+            callboard.entry_rank('language', 'primary', 3::smallint, t.tenant), t.tenant,
+            jsonb_build_object('event_id', event_id), 4,
+            CASE WHEN t.tenant IS NULL THEN '{}' ELSE ARRAY['tenant:' || t.tenant] END,
+            CASE WHEN t.tenant IS NULL THEN '{}' ELSE ARRAY[NULL::integer] END,
+            callboard.now(), callboard.now(), callboard.now());
+    INSERT INTO callboard.events (task_id, n, kind, at, data)
+    VALUES (job, 1, 'status', callboard.now(), jsonb_build_object('from', NULL, 'to', 'queued'));
+END $$;
+
+-- Returns what people would read of a result: its summary, text or report if it has one of them, else all of it.
+CREATE OR REPLACE FUNCTION callboard.choose_answer(result jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(
+        (SELECT result -> k.key FROM unnest('{summary,text,report}'::text[]) WITH ORDINALITY AS k (key, place)
+         WHERE jsonb_typeof(result -> k.key) = 'string' AND result ->> k.key <> '' ORDER BY k.place LIMIT 1),
+        result)
+$$;
+
+-- Returns JSON as text: an object as lines of key and value, anything else as it is. Values are cut before they are put
+-- together: a result may be large.
+CREATE OR REPLACE FUNCTION callboard.describe_json(value jsonb, most integer) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF jsonb_typeof(value) = 'object' THEN
+        RETURN left(coalesce((SELECT string_agg(left(p.key || ': ' || coalesce(p.value, 'null'), most), E'\n')
+                              FROM (SELECT * FROM jsonb_each_text(value) LIMIT 200) AS p), ''), most);
+    END IF;
+    RETURN coalesce(left(value #>> '{}', most), '');
 END $$;

@@ -7,6 +7,9 @@ import uuid_utils
 _TASK_ID = re.compile(r"tq_[0-9a-f]{32}")
 _GENERATION_ID = re.compile(r"gn_[0-9a-f]{32}")
 _CONTENT_ID = re.compile(r"gc_[0-9a-f]{32}")
+_AGENT_EVENT_ID = re.compile(r"ae_[0-9a-f]{32}")
+_PROJECT_ID = re.compile(r"pj_[0-9a-f]{32}")
+_ITEM_ID = re.compile(r"it_[0-9a-f]{32}")
 
 
 def _new(prefix: str) -> str:
@@ -25,6 +28,14 @@ def new_content_id() -> str:
     return _new("gc_")
 
 
+def new_project_id() -> str:
+    return _new("pj_")
+
+
+def new_item_id() -> str:
+    return _new("it_")
+
+
 def is_task_id(text: str) -> bool:
     return _TASK_ID.fullmatch(text) is not None
 
@@ -35,3 +46,15 @@ def is_generation_id(text: str) -> bool:
 
 def is_content_id(text: str) -> bool:
     return _CONTENT_ID.fullmatch(text) is not None
+
+
+def is_project_id(text: str) -> bool:
+    return _PROJECT_ID.fullmatch(text) is not None
+
+
+def is_item_id(text: str) -> bool:
+    return _ITEM_ID.fullmatch(text) is not None
+
+
+def is_agent_event_id(text: str) -> bool:
+    return _AGENT_EVENT_ID.fullmatch(text) is not None

@@ -1,0 +1,16 @@
+"""For tests of agents: the built-in actors, and a worker without processes."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import actors  # noqa: F401  (declares the actors)
+from state.database import connect
+from tests.agents.completing import AgentWorker
+from tests.providers.conftest import _clean_environment, _running_chat, chat_server  # noqa: F401
+
+
+@pytest.fixture
+def agent_worker(database_url: str) -> Iterator[AgentWorker]:
+    with connect("test") as connection:
+        yield AgentWorker(connection)

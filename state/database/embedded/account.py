@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from state.database.embedded.filelock import FileLock, wait_until
 from state.errors import NotReady
 
 _FOR_ROOT = "pgserver"
 """If root starts Postgres, it runs as this user: the wheel's choice, which owns existing databases."""
+
+_CREATING = Path("/run/callboard-account.lock")  # in a folder of root's, and the same for all data folders
+_WAIT = 60.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,22 @@ def choose_account(data: Path) -> Account:
 
 
 def _find_or_create(name: str) -> pwd.struct_passwd:
+    """Creates the account once, whatever happens at the same time: `useradd` looks for the name before it locks the
+    file, and of two at once the second one gives the account another uid."""
     with suppress(KeyError):
         return pwd.getpwnam(name)
-    command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", name]
-    done = subprocess.run(command, check=False, capture_output=True)
-    try:
-        return pwd.getpwnam(name)  # perhaps another process has created it at the same time
-    except KeyError:
-        done.check_returncode()
-        raise
+    with FileLock(_CREATING) as lock:
+        if not wait_until(lock.try_exclusive, _WAIT):
+            raise NotReady(f"A process that creates the user {name!r} has held {_CREATING} for {_WAIT:.0f} s.")
+        with suppress(KeyError):
+            return pwd.getpwnam(name)
+        command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", name]
+        done = subprocess.run(command, check=False, capture_output=True)
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            done.check_returncode()
+            raise
 
 
 def find_binaries() -> Path:

@@ -16,6 +16,7 @@ from tests.support.eventually import eventually
 PREVIOUS = "f780bcd"  # the last release that has landed: its processes run while the database is migrated
 
 ROOT = Path(__file__).parents[2]
+CALLBOARD = ["-c", "from deploy.cli import main; main()"]
 MODULES = Path(__file__).parent / "modules"  # imported by processes of both releases
 
 
@@ -33,11 +34,14 @@ class Release:
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs `callboard` of this release."""
-        program = [sys.executable, "-c", "from deploy.cli import main; main()", *arguments]
+        program = [sys.executable, *CALLBOARD, *arguments]
         return subprocess.run(program, cwd=self.tree, env=self.environment, capture_output=True, text=True, timeout=120)
 
     def start(self, log: Path, *arguments: str, **options: Any) -> "Running":
         return Running(self, log, [sys.executable, *arguments], **options)
+
+    def start_command(self, log: Path, *arguments: str) -> "Running":
+        return self.start(log, *CALLBOARD, *arguments)
 
     def start_workers(self, log: Path, threads: int = 4) -> "Running":
         return self.start(log, "-m", "dramatiq", "actors", "-p", "1", "-t", str(threads))

@@ -10,8 +10,10 @@ from state.logs import log
 from state.maintenance.losses import BATCH, sweep_silent
 from state.maintenance.silence import Silence
 from state.maintenance.sweep import read_last_seen, remove_leftovers, sweep_due, sweep_expired, sweep_unknown
+from state.metrics.measurement import Measurement
 from state.settings import get_settings
 from state.workers.registry import list_awaited_actors
+from state.workflows.sweep import sweep_workflows
 
 _LEFTOVER_TURNS = 60  # between two removals of leftovers
 _PART_SECONDS = 0.5  # after which a part lets the others have their turn
@@ -35,15 +37,23 @@ class Housekeeping:
 
     def __init__(self) -> None:
         self._silence = Silence(get_settings().lease_seconds)
+        self._measurement = Measurement()
         self._warned: set[str] = set()
         self._last_line = ""
+        self._last_workflow = ""
         self._turn = 0
 
     def do_turn(self) -> bool:
         """Does all parts, each in one or several short transactions. Returns whether there is more to do right away."""
         parts: list[Callable[[], bool]] = [
-            self._move_due, self._end_too_old, self._end_leases, self._look_after_actors, self._wake_lines
-        ]  # fmt: skip
+            self._move_due,
+            self._end_too_old,
+            self._end_leases,
+            self._look_after_actors,
+            self._wake_lines,
+            self._advance_workflows,
+            self._measurement.take_turn,
+        ]
         if self._turn % _LEFTOVER_TURNS == 0:
             parts.append(self._remove_leftovers)
         self._turn += 1
@@ -85,6 +95,11 @@ class Housekeeping:
     def _wake_lines(self) -> bool:
         """Wakes some of the lines, from where the last turn stopped."""
         _, self._last_line = sweep_lines(self._last_line)
+        return False
+
+    def _advance_workflows(self) -> bool:
+        """Looks at some of the running workflows, from where the last turn stopped."""
+        _, self._last_workflow = sweep_workflows(self._last_workflow)
         return False
 
     def _remove_leftovers(self) -> bool:

@@ -1,0 +1,46 @@
+-- Writes the rows of task_queue_metrics for the minutes of a period, from the moves of tasks in events. The caller has
+-- locked metrics_progress. Deletes first: a task whose payload was edited may belong to another agent by now.
+CREATE OR REPLACE FUNCTION callboard.count_moves(begins timestamptz, ends timestamptz) RETURNS void LANGUAGE plpgsql
+AS $$
+BEGIN
+    DELETE FROM callboard.task_queue_metrics q WHERE q.minute >= begins AND q.minute < ends AND q.actor <> '';
+    INSERT INTO callboard.task_queue_metrics (
+        minute, actor, agent_name, task_type, tasks_created, tasks_completed, tasks_failed, attempts, attempts_failed,
+        latency_sum, latency_max)
+    WITH moves AS MATERIALIZED (
+        SELECT e.task_id, e.n, e.at, e.data ->> 'from' AS before, e.data ->> 'to' AS after,
+               -- As attempts has it: what was stopped on request, or given back, is no failure.
+               e.data ->> 'from' = 'running' AND (e.data ->> 'to' IN ('scheduled', 'dead')
+                                                  OR e.data ->> 'reason' IS NOT DISTINCT FROM 'worker lost') AS failed
+        FROM callboard.events e
+        WHERE e.kind = 'status' AND e.at >= begins AND e.at < ends
+          AND (e.data ->> 'from' IS NULL OR e.data ->> 'from' = 'running' OR e.data ->> 'to' = 'dead')
+    ), dated AS (
+        SELECT m.*, t.actor,
+               CASE WHEN t.actor = 'agent' THEN coalesce(t.payload ->> 'agent_name', '') ELSE '' END AS agent_name,
+               CASE WHEN t.actor = 'agent' THEN coalesce(t.payload ->> 'task_type', '') ELSE '' END AS task_type,
+               CASE WHEN m.after = 'completed' THEN greatest(0, extract(epoch FROM m.at - CASE
+                   WHEN t.lane = 'primary' THEN greatest(t.created_at, t.available_at)
+                   -- available_at is that of the last retry. A revived task counts from then, like its age.
+                   ELSE coalesce(
+                       (SELECT e.at FROM callboard.events e
+                        WHERE e.task_id = m.task_id AND e.n < m.n AND e.kind = 'status' AND e.data ->> 'from' = 'dead'
+                        ORDER BY e.n DESC LIMIT 1),
+                       (SELECT e.at FROM callboard.events e
+                        WHERE e.task_id = m.task_id AND e.kind = 'status' AND e.data ->> 'to' IN ('queued', 'waiting')
+                        ORDER BY e.n LIMIT 1),
+                       t.created_at)
+                   END)) END AS latency
+        FROM moves m JOIN callboard.tasks t ON t.id = m.task_id
+    )
+    SELECT date_trunc('minute', m.at), m.actor, m.agent_name, m.task_type,
+           count(*) FILTER (WHERE m.before IS NULL),
+           count(*) FILTER (WHERE m.after = 'completed'),
+           count(*) FILTER (WHERE m.after = 'dead'),
+           count(*) FILTER (WHERE m.after = 'completed' OR m.failed),
+           count(*) FILTER (WHERE m.failed),
+           coalesce(sum(m.latency), 0), max(m.latency)
+    FROM dated m
+    GROUP BY 1, 2, 3, 4
+    HAVING count(*) FILTER (WHERE m.before IS NULL OR m.after IN ('completed', 'dead') OR m.failed) > 0;
+END $$;

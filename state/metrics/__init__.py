@@ -1,0 +1,1 @@
+"""What happens in the queues, measured by the minute and by the day."""

@@ -1,0 +1,9 @@
+DROP VIEW IF EXISTS admin.errors_by_agent;
+CREATE VIEW admin.errors_by_agent AS
+SELECT t.payload ->> 'agent_name' AS agent_name, t.payload ->> 'task_type' AS task_type, a.error ->> 'type' AS error_type,
+       count(*) AS attempts, count(DISTINCT a.task_id) AS tasks, max(a.finished_at) AS last_at
+FROM callboard.attempts a JOIN callboard.tasks t ON t.id = a.task_id
+WHERE t.actor = 'agent' AND a.error IS NOT NULL AND a.finished_at > callboard.now() - interval '24 hours'
+GROUP BY 1, 2, 3;
+
+COMMENT ON VIEW admin.errors_by_agent IS 'Failures of the last 24 hours by agent, task type and type of error.';

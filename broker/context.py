@@ -16,6 +16,7 @@ from broker.execution.regating import require_gates
 from broker.execution.sandboxes import Sandboxes, SandboxResult
 from broker.execution.storable import to_event_data
 from broker.execution.transaction import CompletingTransaction
+from broker.execution.workspace import Workspace
 from state import jsonsafe
 from state.agents import events
 from state.agents.events import Found
@@ -142,12 +143,24 @@ class Context:
 
     def sandbox(self, command: Sequence[str], *, timeout_seconds: float = 60, **limits: int) -> SandboxResult:
         """Runs a program to its end, in a folder of its own, and returns its exit code and output. The output is also
-        emitted as `log` events while the program runs. Limits: memory, file_size, open_files, processes, output. If the
-        task is stopped, the program and all its descendants are killed. In an async actor:
+        emitted as `log` events while the program runs. Limits: memory, file_size, disk, open_files, processes,
+        output. If the task is stopped, the program and all its descendants are killed. In an async actor:
         `await asyncio.to_thread(ctx.sandbox, …)`."""
-        # One object for all threads of the task.
-        sandboxes: Sandboxes = self.__dict__.setdefault("_sandboxes", Sandboxes(self, self._execution))
-        return sandboxes.run(command, timeout_seconds, limits)
+        return self._get_sandboxes().run(command, timeout_seconds, limits)
+
+    def workspace(self) -> Workspace:
+        """`with ctx.workspace() as workspace:` a folder for several programs: `workspace.write(path, data)`,
+        `.read(path)`, `.list()`, `.run(command, timeout_seconds=60, **limits)`. It is removed at the end."""
+        with self.shielded():
+            return self._get_sandboxes().open_workspace()
+
+    def _get_sandboxes(self) -> Sandboxes:
+        """Returns one object for all threads of the task."""
+        sandboxes: Sandboxes = self.__dict__.setdefault("_sandboxes", self._make_sandboxes())
+        return sandboxes
+
+    def _make_sandboxes(self) -> Sandboxes:
+        return Sandboxes(self, self._execution)
 
     def recall(self, text: str, limit: int = 5) -> Found:
         """Returns what agents have done before that resembles a text, the nearest first: `.items`, each with `text`,

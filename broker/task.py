@@ -39,13 +39,15 @@ def task(
     gates: Callable[[Any], Iterable[Gate]] | None = None,
     known_gates: Callable[[], Iterable[Gate]] | None = None,
     role: Role = "submitter",
+    created_by: str | None = None,
     name: str | None = None,
 ) -> Callable[[_W], TaskActor]:
     """Declares an actor. `max_age` and `time_limit` are in seconds; `policy` sets the delays between attempts;
     `max_attempts` defaults to CALLBOARD_MAX_ATTEMPTS. `priority` is called with a request and returns the priority of a
     task for which nobody gives one; without it, that is 2. `gates` is called with a request and returns the gates that
     its task must pass, always the same ones for the same request. `known_gates` returns gates that are declared when a
-    worker starts. `role` is what a caller needs to be to submit a task."""
+    worker starts. `role` is what a caller needs to be to submit a task; `created_by` names what creates its tasks, if
+    nobody can submit them."""
 
     def declare(function: _W) -> TaskActor:
         spec = ActorSpec(
@@ -61,6 +63,7 @@ def task(
             known_gates=known_gates,
             priority=priority,
             role=role,
+            created_by=created_by,
         )
 
         def run(task_id: str, epoch: int) -> None:

@@ -55,6 +55,63 @@ class IllegalTransition(StateError):
         self.status = status
 
 
+class WorkflowNotFound(StateError):
+    def __init__(self, workflow_id: str) -> None:
+        super().__init__(f"There is no workflow {workflow_id!r}.")
+        self.workflow_id = workflow_id
+
+
+class StepNotFound(StateError):
+    def __init__(self, workflow_id: str, step: str) -> None:
+        super().__init__(f"Workflow {workflow_id} has no step {step!r}.")
+        self.workflow_id = workflow_id
+        self.step = step
+
+
+class InvalidWorkflow(StateError):
+    """A workflow that cannot run as it is declared. `step`: the key of the step at fault."""
+
+    def __init__(self, message: str, field: str, step: str | None) -> None:
+        super().__init__(message)
+        self.field = field
+        self.step = step
+
+
+class IllegalWorkflow(StateError):
+    """Not possible while the workflow is in this status."""
+
+    def __init__(self, workflow_id: str, verb: str, status: str) -> None:
+        super().__init__(f"Workflow {workflow_id} is {status}: {verb} is not possible in this status.")
+        self.workflow_id = workflow_id
+        self.status = status
+
+
+class WorkflowNotRunning(IllegalWorkflow):
+    """Nothing can be added to a workflow that does not run."""
+
+    def __init__(self, workflow_id: str, status: str) -> None:
+        super().__init__(workflow_id, "adding a task", status)
+
+
+class StepsStillFailed(IllegalWorkflow):
+    """A workflow cannot go on before enough of its steps are repaired."""
+
+    def __init__(self, workflow_id: str, status: str, steps: list[str]) -> None:
+        super().__init__(workflow_id, "resume", status)
+        self.args = (f"Workflow {workflow_id} cannot go on: {', '.join(steps) or 'its tasks'} must be repaired first.",)
+        self.steps = steps
+
+
+class IllegalStep(StateError):
+    """Not possible while the step is in this status."""
+
+    def __init__(self, workflow_id: str, step: str, verb: str, status: str) -> None:
+        super().__init__(f"Step {step} of workflow {workflow_id} is {status}: {verb} is not possible.")
+        self.workflow_id = workflow_id
+        self.step = step
+        self.status = status
+
+
 class DedupKeyTaken(StateError):
     """A dead task cannot be revived while another one holds its dedup key."""
 

@@ -33,6 +33,9 @@ from taskapi.resources import (
     gates,
     generations,
     health,
+    metrics,
+    project_queue,
+    projects,
     prompts,
     providers,
     queues,
@@ -42,7 +45,7 @@ from taskapi.resources import (
     workers,
 )
 from taskapi.resources.home import get_home
-from taskapi.streams import queue_stream, task_stream
+from taskapi.streams import project_stream, queue_stream, task_stream
 from taskapi.streams.feed import Feed, Pace
 from taskapi.streams.queue_stream import QueueWatch
 
@@ -56,7 +59,11 @@ OPERATIONS: list[Operation] = [
     *queue_stream.OPERATIONS,
     *gates.OPERATIONS,
     *targets.OPERATIONS,
+    *project_queue.OPERATIONS,
+    *projects.OPERATIONS,
+    *project_stream.OPERATIONS,
     *workers.OPERATIONS,
+    *metrics.OPERATIONS,
     *actors.OPERATIONS,
     *agents.OPERATIONS,
     *providers.OPERATIONS,

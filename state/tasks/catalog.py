@@ -50,6 +50,7 @@ class ActorSpec:
     known_gates: Callable[[], Iterable[Gate]] | None = None  # declared when a worker starts, before there are tasks
     priority: Callable[[Any], int] | None = None  # of a request for which nobody gives one; None: medium
     role: Role = "submitter"  # the role that a caller needs to submit a task
+    created_by: str | None = None  # what creates its tasks, if callers cannot submit them
 
     def validate(self, payload: Any) -> tuple[BaseModel, dict[str, Any]]:
         """Returns the request, and the payload as it will be stored; raises InvalidPayload with the field's name."""

@@ -8,10 +8,10 @@ from typing import Any, TypedDict, Unpack
 
 from state import jsonsafe
 from state.database import Row, fetch, fetch_one, retrying
-from state.errors import DedupKeyTaken, EmptyFilter
+from state.errors import DedupKeyTaken, EmptyFilter, QueueAlreadyRunning, RunReplaced, StateError
 from state.tasks.announcements import announce
 from state.tasks.new_task import NewTask
-from state.tasks.reads import DEFAULT_LIMIT, Task, get_task, make_refusal
+from state.tasks.reads import DEFAULT_LIMIT, Task, get_task, get_tasks_of_many, make_refusal
 from state.tasks.verbs import Evidence, run_verb
 
 BATCH = 500
@@ -36,7 +36,7 @@ class Bulk:
     tasks: int
     groups: list[Row]  # all that match: {actor, error_type, tasks}, largest first
     dry_run: bool
-    skipped: int = 0  # another task holds their dedup key
+    skipped: int = 0  # another task holds their dedup key, or another run of their project is in their place
 
 
 def retry(task_id: str, payload: Any = None) -> Task:
@@ -119,9 +119,19 @@ def _revive(task_id: str, verb: str, reason: str, edited: dict[str, Any] | None)
         raise make_refusal(task_id, verb)
     [row] = rows
     if row["holder"] is not None:
-        raise DedupKeyTaken(task_id, row["dedup_key"], row["holder"])
+        raise _make_holder_error(row)
     announce(rows, left_gates=True)
     return get_task(task_id)
+
+
+def _make_holder_error(row: Row) -> StateError:
+    """The error for a task that stays dead because of another one."""
+    if row["actor"] != "project_run":
+        return DedupKeyTaken(row["id"], row["dedup_key"], row["holder"])
+    holder = get_tasks_of_many([row["holder"]]).get(row["holder"])
+    if holder is None or holder.finished:
+        return RunReplaced(row["id"], row["holder"])
+    return QueueAlreadyRunning(get_task(row["id"]).payload["project_id"], row["holder"])
 
 
 _fetch = retrying(fetch)

@@ -6,7 +6,10 @@ from typing import Any, Literal, get_args
 
 from state.database import Row, fetch, retrying
 
-EventKind = Literal["status", "progress", "control", "payload", "log", "token", "part", "snapshot", "done"]
+EventKind = Literal[
+    "status", "progress", "control", "payload", "log", "token", "tool", "part", "queue", "item", "step",
+    "snapshot", "done"
+]  # fmt: skip
 
 EVENT_KINDS: dict[EventKind, str] = {
     "status": "The task has moved: `from`, `to`, and where known `reason`, `gate`, `attempt`, `error`.",
@@ -14,8 +17,12 @@ EVENT_KINDS: dict[EventKind, str] = {
     "control": "A stage of a pause or a cancel: `stage` and `request`.",
     "payload": "The payload was edited for a retry: `before`, `after`, and the `checkpoint` that was dropped.",
     "log": "A piece of a sandbox's output: `text`.",
-    "token": "A piece of a language model's answer: `text`.",
+    "token": "A piece of a language model's answer: `text`; of an assistant also the `turn`.",
+    "tool": "An assistant's `call` of a tool: `turn`, `name` and its `arguments`, later its `result` and `exit_code`.",
     "part": "The summary of one part of a long text: `round`, `part`, `of`, `summary`.",
+    "queue": "The queue of a project has changed: `from`, `to`, `mode`, `run_id`, `reason`, and `seconds` so far.",
+    "item": "An item of a project has changed: `item_id`, `title`, `from`, `to`, `run_id`; or `items` were added.",
+    "step": "A step of a workflow has moved: `step`, `from`, `to`, and where known `task_ids`, `error`, `decision`.",
     "snapshot": "Only in a stream: the whole task, as it is when the stream begins.",
     "done": "Only in a stream: the whole task, as it ended.",
 }

@@ -8,6 +8,7 @@ from state.database.errors import TRANSIENT
 from state.database.notifier import notify_tasks, notify_work
 from state.errors import NotReady
 from state.logs import log, log_transitions
+from state.projects.changes import log_followed_changes
 from state.transitions import FINISHED
 
 _FOLLOWED = frozenset({"agent", "project_run"})  # a task of another actor in a workflow is followed at the next pulse
@@ -16,11 +17,14 @@ _FOLLOWED = frozenset({"agent", "project_run"})  # a task of another actor in a 
 def announce_followers(rows: Sequence[Row], conn: AnyConnection | None = None) -> None:
     """Writes the log and sends the hints, given the rows of the moves. After the commit. Raises nothing if the database
     does not answer: without a hint the tasks start a little later."""
-    ended = [row["id"] for row in rows if row["actor"] in _FOLLOWED and row["status"] in FINISHED]
-    if not ended:
+    moved = [row for row in rows if row["actor"] in _FOLLOWED and (row["status"] in FINISHED or _is_revived(row))]
+    if not moved:
         return
+    runs = [row["id"] for row in moved if row["actor"] == "project_run"]
     try:
-        found = fetch("followers", {"ids": ended}, conn)
+        found = fetch("followers", {"ids": [row["id"] for row in moved]}, conn)
+        if runs:
+            log_followed_changes(runs, conn)
     except (NotReady, *TRANSIENT) as failure:
         log.warning("started tasks are not announced", error=str(failure).strip())
         return
@@ -28,3 +32,7 @@ def announce_followers(rows: Sequence[Row], conn: AnyConnection | None = None) -
     log_transitions([row for row in started if row["epoch"] == 0], **{"from": None})
     notify_work({row["queue"] for row in started})
     notify_tasks({row["parent"] for row in found})
+
+
+def _is_revived(row: Row) -> bool:
+    return row.get("before") == "dead"

@@ -11,6 +11,8 @@ _AGENT_EVENT_ID = re.compile(r"ae_[0-9a-f]{32}")
 _PROJECT_ID = re.compile(r"pj_[0-9a-f]{32}")
 _ITEM_ID = re.compile(r"it_[0-9a-f]{32}")
 
+_WORKFLOW_ID = re.compile(r"wf_[0-9a-f]{32}")
+
 
 def _new(prefix: str) -> str:
     return prefix + uuid_utils.uuid7().hex
@@ -36,8 +38,20 @@ def new_item_id() -> str:
     return _new("it_")
 
 
+def new_workflow_id() -> str:
+    return _new("wf_")
+
+
+def new_sandbox_id() -> str:
+    return _new("sb_")
+
+
 def is_task_id(text: str) -> bool:
     return _TASK_ID.fullmatch(text) is not None
+
+
+def is_workflow_id(text: str) -> bool:
+    return _WORKFLOW_ID.fullmatch(text) is not None
 
 
 def is_generation_id(text: str) -> bool:

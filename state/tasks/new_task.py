@@ -32,10 +32,13 @@ class NewTask:
     target: str | None = None
     dedup_key: str | None = None
     dedup_ttl_seconds: float = 24 * 3600.0
+    workflow_id: str | None = None  # a running workflow that the task joins
 
     def to_row(self) -> Row:
         """Returns the row to insert, with a new id. Raises UnknownActor or InvalidPayload."""
         spec = catalog.get(self.actor)
+        if spec.created_by is not None:
+            raise _make_error("actor", f"tasks of {spec.name} are created by {spec.created_by}")
         self._check()
         request, payload = spec.validate(self.payload)
         run = payload.get("workflow_run_id")
@@ -61,6 +64,7 @@ class NewTask:
             "gate_limits": [gate.limit for gate in gates],
             "dedup_key": self.dedup_key,
             "dedup_ttl_seconds": self.dedup_ttl_seconds,
+            "workflow_id": self.workflow_id,
         }
 
     def _add_own_gates(self, gates: list[Gate]) -> list[Gate]:

@@ -32,9 +32,61 @@ FROM callboard.tasks t
 WHERE t.status IN ('running', 'paused', 'dead')
   AND t.last_event <> (SELECT count(*) FROM callboard.events e WHERE e.task_id = t.id)
 UNION ALL
+SELECT 'run without its task', r.id, NULL
+FROM callboard.runs r WHERE NOT EXISTS (SELECT FROM callboard.tasks t WHERE t.id = r.id AND t.actor = 'project_run')
+UNION ALL
+SELECT 'run that has ended otherwise than its task', r.id, NULL
+FROM callboard.runs r JOIN callboard.tasks t ON t.id = r.id
+WHERE r.outcome IS DISTINCT FROM CASE WHEN t.status IN (/*finished*/) THEN t.status END
+UNION ALL
+SELECT 'queue of a project that does not fit its runs', p.id, NULL
+FROM callboard.projects p LEFT JOIN callboard.runs r ON r.project_id = p.id AND r.ended_at IS NULL
+WHERE p.mode IS DISTINCT FROM r.mode
+UNION ALL
+SELECT 'item in progress without its live run', i.id, NULL
+FROM callboard.project_items i
+WHERE i.status = 'in_progress'
+  AND NOT EXISTS (SELECT FROM callboard.runs r WHERE r.id = i.run_id AND r.item_id = i.id AND r.ended_at IS NULL)
+UNION ALL
+SELECT 'live run whose item is not in progress', r.id, NULL
+FROM callboard.runs r JOIN callboard.project_items i ON i.id = r.item_id
+WHERE r.ended_at IS NULL AND (i.status <> 'in_progress' OR i.run_id <> r.id)
+UNION ALL
+SELECT 'history with a gap', p.id, NULL
+FROM callboard.projects p
+WHERE p.last_event <> (SELECT count(*) FROM callboard.events e WHERE e.task_id = p.id)
+UNION ALL
 SELECT 'two running at one target', min(t.id), coalesce(t.tenant, '') || '/' || t.target
 FROM callboard.tasks t
 WHERE t.status = 'running' AND t.target IS NOT NULL
-GROUP BY t.tenant, t.target HAVING count(*) > 1;
+GROUP BY t.tenant, t.target HAVING count(*) > 1
+UNION ALL
+SELECT 'step running without a live task', s.workflow_id, s.key
+FROM callboard.workflow_steps s
+WHERE s.status = 'running'
+  AND NOT EXISTS (SELECT FROM callboard.tasks t
+                  WHERE t.workflow_id = s.workflow_id AND t.step = s.key AND t.status NOT IN (/*finished*/))
+UNION ALL
+SELECT 'step ended with a live task', s.workflow_id, s.key
+FROM callboard.workflow_steps s
+WHERE s.status IN ('pending', 'completed', 'canceled')
+  AND EXISTS (SELECT FROM callboard.tasks t
+              WHERE t.workflow_id = s.workflow_id AND t.step = s.key AND t.status NOT IN (/*finished*/))
+UNION ALL
+SELECT 'step started before another that it comes after', s.workflow_id, s.key
+FROM callboard.workflow_steps s, unnest(s.after) AS a (key)
+JOIN callboard.workflow_steps d ON d.key = a.key
+WHERE d.workflow_id = s.workflow_id AND s.status IN ('running', 'waiting', 'completed') AND d.status <> 'completed'
+UNION ALL
+SELECT 'approval open in a workflow that is over', s.workflow_id, s.key
+FROM callboard.workflow_steps s JOIN callboard.workflows w ON w.id = s.workflow_id
+WHERE s.status = 'waiting' AND w.status IN ('completed', 'canceled')
+UNION ALL
+SELECT 'workflow running with nothing alive', w.id, NULL
+FROM callboard.workflows w WHERE w.status = 'running' AND NOT callboard.workflow_lives(w.id)
+UNION ALL
+SELECT 'history of a workflow with a gap', w.id, NULL
+FROM callboard.workflows w
+WHERE w.last_event <> (SELECT count(*) FROM callboard.events e WHERE e.task_id = w.id);
 
 COMMENT ON VIEW admin.invariants IS 'What must never be: a row here means a bug.';

@@ -20,10 +20,15 @@ from state.errors import (
     GenerationNotFound,
     IdempotencyConflict,
     IdempotencyPending,
+    IllegalItemStatus,
     IllegalTransition,
     InvalidPayload,
+    ItemNotFound,
     NotReady,
+    ProjectNotFound,
     PromptNotFound,
+    QueueAlreadyRunning,
+    RunReplaced,
     StateError,
     TaskNotFound,
     UnknownActor,
@@ -49,9 +54,12 @@ PROBLEMS: dict[str, tuple[int, str]] = {  # status and title by token
     "generation-not-found": (404, "No such generation"),
     "agent-event-not-found": (404, "No such agent event"),
     "prompt-not-found": (404, "No such prompt"),
+    "project-not-found": (404, "No such project"),
+    "item-not-found": (404, "No such item"),
     "method-not-allowed": (405, "This method is not possible here"),
     "illegal-transition": (409, "Not possible in this status"),
     "dedup-key-taken": (409, "Another task holds its dedup key"),
+    "queue-already-running": (409, "The queue of this project is already running"),
     "idempotency-pending": (409, "The first request is still under way"),
     "body-too-large": (413, "The body is too large"),
     "range-not-satisfiable": (416, "No such range of bytes"),
@@ -72,6 +80,8 @@ _TOKENS_BY_ERROR: dict[type[StateError], str] = {  # errors whose text says ever
     GateNotFound: "unknown-gate",
     GenerationNotFound: "generation-not-found",
     IdempotencyConflict: "idempotency-conflict",
+    ItemNotFound: "item-not-found",
+    ProjectNotFound: "project-not-found",
     PromptNotFound: "prompt-not-found",
 }
 _MAX_ECHO = 500  # characters of a text that repeats input of the client
@@ -170,16 +180,32 @@ def _from_state_error(failure: StateError) -> Problem:
             return Problem("invalid-input", text, {"field": failure.field, "known": failure.known})
         case InvalidPayload():
             return Problem("invalid-input", text, {"field": failure.field})
-        case IllegalTransition():
-            members = {"task_id": failure.task_id, "task_status": failure.status}
-            return Problem("illegal-transition", text, members)
-        case DedupKeyTaken():
-            return Problem("dedup-key-taken", text, {"task_id": failure.task_id, "holder": failure.holder})
         case IdempotencyPending():
             return Problem("idempotency-pending", text, headers={"Retry-After": "1"})
         case NotReady():
             # With a cause, the text is that of a connection's error, which may name hosts and users.
             return _not_ready(text if failure.__cause__ is None else "The database does not answer.")
+        case _:
+            return _from_conflict(failure)
+
+
+def _from_conflict(failure: StateError) -> Problem:
+    """For verbs that are not possible in the state in which something is."""
+    text = str(failure)
+    match failure:
+        case IllegalTransition():
+            members = {"task_id": failure.task_id, "task_status": failure.status}
+            return Problem("illegal-transition", text, members)
+        case IllegalItemStatus():
+            return Problem("illegal-transition", text, {"item_id": failure.item_id, "item_status": failure.status})
+        case QueueAlreadyRunning():
+            members = {"task_id": failure.run_id, "project_id": failure.project_id}
+            return Problem("queue-already-running", text, members)
+        case RunReplaced():
+            members = {"task_id": failure.task_id, "task_status": "dead", "holder": failure.holder}
+            return Problem("illegal-transition", text, members)
+        case DedupKeyTaken():
+            return Problem("dedup-key-taken", text, {"task_id": failure.task_id, "holder": failure.holder})
         case _:
             return _internal_error()
 

@@ -143,7 +143,7 @@ OPERATIONS = [
         post_resume,
         "Resume a paused or dead task from its last checkpoint",
         {200: TaskView},
-        problems=("task-not-found", "illegal-transition", "dedup-key-taken"),
+        problems=("task-not-found", "illegal-transition", "queue-already-running", "dedup-key-taken"),
     ),
     Operation(
         "POST",
@@ -152,7 +152,14 @@ OPERATIONS = [
         "Run a dead task, or a task that waits for its retry, again now; optionally with another payload",
         {200: TaskView},
         body=RetryBody,
-        problems=("task-not-found", "illegal-transition", "dedup-key-taken", "unknown-actor", *BODY_PROBLEMS),
+        problems=(
+            "task-not-found",
+            "illegal-transition",
+            "queue-already-running",
+            "dedup-key-taken",
+            "unknown-actor",
+            *BODY_PROBLEMS,
+        ),
     ),
     Operation(
         "POST",

@@ -1,0 +1,237 @@
+"""The queues of projects: starting and stopping them, their state, their runs and their history."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from state.projects.queue import Outcome, force_stop, start_many, start_run, stop, stop_many
+from state.projects.reads import Mode, QueueState, Run, get_project, list_runs
+from state.tasks.events import Event, get_events
+from state.tasks.ids import is_task_id
+from taskapi.api.bodies import read_body, send_json
+from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
+from taskapi.api.paging import Page, PageQuery
+from taskapi.api.parameters import is_position, parse_query
+from taskapi.api.priorities import Priority
+from taskapi.api.problems import to_problem
+from taskapi.api.verbs import run_verb
+from taskapi.resources.projects import in_utc, parse_project_id
+from taskapi.resources.tasks import EventQuery, EventView, Links
+
+_MOST_PROJECTS = 100
+_PRIORITY = Field(
+    None, description="Of the run, and of those that follow in a loop. Unset: that of the item which is next."
+)
+
+
+class RunBody(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    mode: Mode = Field(description="single: one item. loop: one after the other, until none is pending.")
+    item_id: str | None = Field(None, min_length=1, max_length=200, description="The item to begin with.")
+    priority: Priority | None = _PRIORITY
+
+
+class RunStarted(BaseModel):
+    """`run_id` is also the id of the run's task."""
+
+    project_id: str
+    run_id: str
+    queue_state: QueueState
+    links: Links = Field(description="Of the run's task.")
+
+
+class Stopped(BaseModel):
+    success: bool
+
+
+class StillRunningView(BaseModel):
+    """A part of a run that has not ended: a sandbox, or with `sandbox_id` null the run's own code."""
+
+    run_id: str
+    sandbox_id: str | None
+    pids: list[int]
+    host: str | None
+
+
+class ForceStopped(BaseModel):
+    """`success` means that nothing is still running."""
+
+    success: bool
+    killed_runs: list[str]
+    still_running: list[StillRunningView]
+
+
+class BatchBody(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    project_ids: list[str] = Field(min_length=1, max_length=_MOST_PROJECTS)
+
+
+class BatchRunBody(BatchBody):
+    mode: Mode
+    priority: Priority | None = _PRIORITY
+
+
+class BatchOutcome(BaseModel):
+    """What became of one project. `error` is the token of a problem."""
+
+    project_id: str
+    success: bool
+    run_id: str | None
+    error: str | None
+    detail: str | None
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "BatchOutcome":
+        problem = None if outcome.error is None else to_problem(outcome.error)
+        return cls(
+            project_id=outcome.project_id,
+            success=problem is None,
+            run_id=outcome.run_id if problem is None else problem.members.get("task_id"),
+            error=problem and problem.token,
+            detail=problem and problem.detail,
+        )
+
+
+async def post_run(request: Request) -> Response:
+    project_id = parse_project_id(request)
+    body = await read_body(request, RunBody)
+    options = {"item_id": body.item_id, "priority": body.priority}
+    run_id = await run_verb(request, start_run, project_id, body.mode, **options)
+    project = await run_verb(request, get_project, project_id)
+    links = Links.of(run_id)
+    state = in_utc(project.queue_state)
+    started = RunStarted(project_id=project_id, run_id=run_id, queue_state=state, links=links)
+    return send_json(started, 202, {"Location": links.self})
+
+
+async def post_stop(request: Request) -> Response:
+    await run_verb(request, stop, parse_project_id(request))
+    return send_json(Stopped(success=True))
+
+
+async def post_force_stop(request: Request) -> Response:
+    done = await run_verb(request, force_stop, parse_project_id(request))
+    left = [
+        StillRunningView(run_id=e.run_id, sandbox_id=e.sandbox_id, pids=e.pids, host=e.host) for e in done.still_running
+    ]
+    return send_json(ForceStopped(success=done.success, killed_runs=done.killed_runs, still_running=left))
+
+
+async def get_status(request: Request) -> Response:
+    project = await run_verb(request, get_project, parse_project_id(request))
+    return send_json(in_utc(project.queue_state))
+
+
+async def get_runs(request: Request) -> Response:
+    query = parse_query(request, PageQuery)
+    before = query.get_position(is_task_id)
+    found = await run_verb(request, list_runs, parse_project_id(request), before=before, limit=query.fetch_limit)
+    runs, next_cursor = query.cut(found, lambda run: run.run_id)
+    return send_json(Page[Run](items=[in_utc(run) for run in runs], next_cursor=next_cursor))
+
+
+async def get_history(request: Request) -> Response:
+    query = parse_query(request, EventQuery)
+    position = query.get_position(is_position)
+    after = query.after if position is None else int(position)
+    found = await run_verb(request, _get_events, parse_project_id(request), after, query.fetch_limit)
+    events, next_cursor = query.cut(found, lambda event: str(event.n))
+    return send_json(Page[EventView](items=[EventView.of(event) for event in events], next_cursor=next_cursor))
+
+
+def _get_events(project_id: str, after: int, limit: int) -> list[Event]:
+    get_project(project_id)  # raises ProjectNotFound
+    return get_events(project_id, after, limit)
+
+
+async def post_batch_run(request: Request) -> Response:
+    body = await read_body(request, BatchRunBody)
+    return _send_outcomes(await run_verb(request, start_many, body.project_ids, body.mode, priority=body.priority))
+
+
+async def post_batch_stop(request: Request) -> Response:
+    body = await read_body(request, BatchBody)
+    return _send_outcomes(await run_verb(request, stop_many, body.project_ids))
+
+
+def _send_outcomes(outcomes: Sequence[Outcome]) -> Response:
+    return send_json(Page[BatchOutcome](items=[BatchOutcome.of(each) for each in outcomes]))
+
+
+_HERE = f"{PREFIX}/projects/{{project_id}}"
+
+OPERATIONS = [
+    Operation(
+        "POST",
+        f"{PREFIX}/projects/batch/run",
+        post_batch_run,
+        "Start the queues of several projects; the answer has an outcome for each, in order",
+        {200: Page[BatchOutcome]},
+        body=BatchRunBody,
+        problems=BODY_PROBLEMS,
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/projects/batch/stop",
+        post_batch_stop,
+        "Stop the queues of several projects after their current items",
+        {200: Page[BatchOutcome]},
+        body=BatchBody,
+        problems=BODY_PROBLEMS,
+    ),
+    Operation(
+        "POST",
+        f"{_HERE}/run",
+        post_run,
+        "Start the queue of a project; 409 while it runs",
+        {202: RunStarted},
+        body=RunBody,
+        problems=("project-not-found", "item-not-found", "queue-already-running", "illegal-transition", *BODY_PROBLEMS),
+    ),
+    Operation(
+        "POST",
+        f"{_HERE}/queue/stop",
+        post_stop,
+        "Stop the queue of a project after its current item",
+        {200: Stopped},
+        problems=("project-not-found",),
+    ),
+    Operation(
+        "POST",
+        f"{_HERE}/queue/force-stop",
+        post_force_stop,
+        "Interrupt the run of a project, kill its sandboxes, and say what is still running",
+        {200: ForceStopped},
+        problems=("project-not-found",),
+    ),
+    Operation(
+        "GET",
+        f"{_HERE}/queue/status",
+        get_status,
+        "Show the state of a project's queue",
+        {200: QueueState},
+        problems=("project-not-found",),
+    ),
+    Operation(
+        "GET",
+        f"{_HERE}/runs",
+        get_runs,
+        "List the runs of a project, newest first, with how long each took and why the queue stopped",
+        {200: Page[Run]},
+        query=PageQuery,
+        problems=("project-not-found", "invalid-parameter"),
+    ),
+    Operation(
+        "GET",
+        f"{_HERE}/events",
+        get_history,
+        "List the events of a project's history",
+        {200: Page[EventView]},
+        query=EventQuery,
+        problems=("project-not-found", "invalid-parameter"),
+    ),
+]

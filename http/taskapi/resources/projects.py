@@ -1,0 +1,210 @@
+"""Projects and their items."""
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from state.errors import ItemNotFound, ProjectNotFound
+from state.projects.items import MOST_ITEMS, NewItem, add_items, create_project, retry_item
+from state.projects.reads import (
+    Item,
+    ItemCounts,
+    ItemStatus,
+    Project,
+    QueueState,
+    get_project,
+    list_items,
+    list_projects,
+)
+from state.tasks.ids import is_item_id, is_project_id
+from taskapi.api.bodies import read_body, send_json
+from taskapi.api.moments import convert_to_utc
+from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
+from taskapi.api.paging import Page, PageQuery
+from taskapi.api.parameters import is_position, parse_query
+from taskapi.api.priorities import Priority
+from taskapi.api.verbs import run_verb
+
+_View = TypeVar("_View", bound=BaseModel)
+
+
+class NewProjectBody(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200)
+    tenant: str | None = Field(None, min_length=1, max_length=200)
+
+
+class NewItemBody(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    title: str = Field(min_length=1, max_length=500)
+    agent_name: str = Field(min_length=1, max_length=200, description="See GET /api/v1/agents.")
+    task_type: str = Field(min_length=1, max_length=200)
+    input: dict[str, Any] = Field(default_factory=dict, description="Must fit the agent's input schema.")
+    priority: Priority | None = Field(
+        None, description="0 (critical) to 3 (low), or the name. Unset: the agent's default. Lower numbers come first."
+    )
+
+
+class NewItemsBody(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    items: list[NewItemBody] = Field(min_length=1, max_length=MOST_ITEMS, description="All are added, or none.")
+
+
+class ProjectLinks(BaseModel):
+    self: str
+    items: str
+    runs: str
+    events: str
+    run: str
+    stop: str
+    force_stop: str
+    status: str
+    stream: str
+
+    @classmethod
+    def of(cls, project_id: str) -> "ProjectLinks":
+        here = f"{PREFIX}/projects/{project_id}"
+        parts = {name: f"{here}/{name}" for name in ("items", "runs", "events", "run")}
+        queue = {name: f"{here}/queue/{name.replace('_', '-')}" for name in ("stop", "force_stop", "status", "stream")}
+        return cls.model_validate({"self": here, **parts, **queue})
+
+
+class ProjectView(BaseModel):
+    """A project, with the state of its queue and the number of its items in each status."""
+
+    project_id: str
+    name: str
+    tenant: str | None
+    queue_state: QueueState
+    items: ItemCounts
+    created_at: Any
+    updated_at: Any
+    links: ProjectLinks
+
+    @classmethod
+    def of(cls, project: Project) -> "ProjectView":
+        values = {**project.__dict__, "queue_state": in_utc(project.queue_state)}
+        known = {name: values[name] for name in cls.model_fields if name != "links"}
+        return cls.model_construct(**convert_to_utc(known), links=ProjectLinks.of(project.project_id))
+
+
+class ProjectQuery(PageQuery):
+    tenant: str | None = None
+
+
+class ItemQuery(PageQuery):
+    status: ItemStatus | None = None
+
+
+def in_utc(view: _View) -> _View:
+    return view.model_construct(**convert_to_utc(view.__dict__))
+
+
+def parse_project_id(request: Request) -> str:
+    project_id: str = request.path_params["project_id"]
+    if not is_project_id(project_id):
+        raise ProjectNotFound(project_id)
+    return project_id
+
+
+async def post_project(request: Request) -> Response:
+    body = await read_body(request, NewProjectBody)
+    view = ProjectView.of(await run_verb(request, create_project, body.name, tenant=body.tenant))
+    return send_json(view, 201, {"Location": view.links.self})
+
+
+async def get_list(request: Request) -> Response:
+    query = parse_query(request, ProjectQuery)
+    before = query.get_position(is_project_id)
+    found = await run_verb(request, list_projects, tenant=query.tenant, before=before, limit=query.fetch_limit)
+    projects, next_cursor = query.cut(found, lambda project: project.project_id)
+    return send_json(Page[ProjectView](items=[ProjectView.of(each) for each in projects], next_cursor=next_cursor))
+
+
+async def get_one(request: Request) -> Response:
+    return send_json(ProjectView.of(await run_verb(request, get_project, parse_project_id(request))))
+
+
+async def post_items(request: Request) -> Response:
+    project_id = parse_project_id(request)
+    body = await read_body(request, NewItemsBody)
+    new = [NewItem(**{name: getattr(item, name) for name in NewItemBody.model_fields}) for item in body.items]
+    added = await run_verb(request, add_items, project_id, new)
+    return send_json(Page[Item](items=[in_utc(item) for item in added]), 201)
+
+
+async def get_items(request: Request) -> Response:
+    query = parse_query(request, ItemQuery)
+    after = int(query.get_position(is_position) or 0)
+    project_id = parse_project_id(request)
+    found = await run_verb(request, list_items, project_id, status=query.status, after=after, limit=query.fetch_limit)
+    items, next_cursor = query.cut(found, lambda item: str(item.position))
+    return send_json(Page[Item](items=[in_utc(item) for item in items], next_cursor=next_cursor))
+
+
+async def post_item_retry(request: Request) -> Response:
+    project_id, item_id = parse_project_id(request), request.path_params["item_id"]
+    if not is_item_id(item_id):
+        raise ItemNotFound(project_id, item_id)
+    return send_json(in_utc(await run_verb(request, retry_item, project_id, item_id)))
+
+
+OPERATIONS = [
+    Operation(
+        "POST",
+        f"{PREFIX}/projects",
+        post_project,
+        "Create a project",
+        {201: ProjectView},
+        body=NewProjectBody,
+        problems=BODY_PROBLEMS,
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/projects",
+        get_list,
+        "List projects with the state of their queues, newest first",
+        {200: Page[ProjectView]},
+        query=ProjectQuery,
+        problems=("invalid-parameter",),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/projects/{{project_id}}",
+        get_one,
+        "Show a project with the state of its queue",
+        {200: ProjectView},
+        problems=("project-not-found",),
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/projects/{{project_id}}/items",
+        post_items,
+        "Add items to the end of a project, all or none",
+        {201: Page[Item]},
+        body=NewItemsBody,
+        problems=("project-not-found", *BODY_PROBLEMS),
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/projects/{{project_id}}/items",
+        get_items,
+        "List the items of a project in their order",
+        {200: Page[Item]},
+        query=ItemQuery,
+        problems=("project-not-found", "invalid-parameter"),
+    ),
+    Operation(
+        "POST",
+        f"{PREFIX}/projects/{{project_id}}/items/{{item_id}}/retry",
+        post_item_retry,
+        "Put a failed item back: the next run can take it",
+        {200: Item},
+        problems=("project-not-found", "item-not-found", "illegal-transition"),
+    ),
+]

@@ -4,7 +4,7 @@ from functools import cache
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -56,13 +56,22 @@ class Settings(BaseSettings):
     breaker_seconds: float = Field(60, gt=0, description="Seconds that a circuit breaker stays open before a probe.")
     max_task_age: float = Field(3600, gt=0, description="Seconds until a summarization that has not ended is given up.")
     token_limit: int | None = Field(None, ge=1, description="Most tokens that a task may use over all its attempts.")
+    sandbox: Literal["auto", "isolated", "process", "bubblewrap", "docker", "podman"] = Field(
+        "auto",
+        description="The kind of sandbox for commands: auto takes the best there is, isolated refuses to run without "
+        "bubblewrap, docker or podman.",
+    )
+    sandbox_image: str | None = Field(None, description="The image for docker and podman; unset: they are not used.")
+    sandbox_folders: Annotated[list[str], NoDecode] = Field(
+        [], description="More folders that isolated commands can read, such as that of a Python, separated by commas."
+    )
     secret_names: Annotated[list[str], NoDecode] = Field(
         [], description="More names of fields, headers and variables whose values are masked, separated by commas."
     )
     max_body_bytes: int = Field(4 * 1024 * 1024, ge=1024, description="Largest request body.")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
 
-    @field_validator("actors", "secret_names", mode="before")
+    @field_validator("actors", "sandbox_folders", "secret_names", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value

@@ -1,21 +1,21 @@
-"""The sandboxes in which a task runs programs; they end with the task. The function that starts a sandbox is set from
-outside, because broker/ imports nothing of providers/."""
+"""The sandboxes in which a task runs programs; they end with the task. Each has a row, so that every process can find
+it. What makes sandboxes is set from outside, because broker/ imports nothing of providers/."""
 
 import asyncio
 import threading
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from broker.execution.execution import Execution
+from broker.execution.output_events import OutputEvents
+from broker.execution.workspace import Folder, Workspace
+from state.sandboxes import OpenSandbox, close_sandbox, open_sandbox
+from state.tasks.ids import new_sandbox_id
 
 if TYPE_CHECKING:
     from broker.context import Context
 
 _STEP = 0.1  # seconds that an interrupt may have to wait
-_EVENT_GAP = 0.4  # seconds between two events of output
-_EVENT_SIZE = 8_000  # characters
-_OUTPUT_LIMIT = 200_000  # characters in all events of one program
 
 
 class SandboxResult(Protocol):
@@ -29,47 +29,98 @@ class SandboxResult(Protocol):
     def timed_out(self) -> bool: ...
     @property
     def seconds(self) -> float: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def limit(self) -> str | None: ...
+
+
+class Process(Protocol):
+    @property
+    def pid(self) -> int: ...
+    @property
+    def start_ticks(self) -> int | None: ...
 
 
 class Sandbox(Protocol):
+    """A command whose supervisor runs. `begin` starts it."""
+
+    workspace: str
+    groups: list[str]
+
+    @property
+    def supervisor(self) -> Process: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def container(self) -> str | None: ...
     @property
     def ended(self) -> bool: ...
+    def begin(self) -> None: ...
     def read(self, seconds: float) -> str: ...
     def result(self) -> SandboxResult: ...
-    def kill(self) -> tuple[int, list[int]]: ...
+    def kill(self) -> tuple[int, Sequence[Process]]: ...
 
 
-class Starter(Protocol):
-    def __call__(self, command: Sequence[str], *, seconds: float, **limits: int) -> Sandbox: ...
+class SandboxProvider(Protocol):
+    def start(
+        self, command: Sequence[str], *, name: str, seconds: float, folder: str | None, **limits: int
+    ) -> Sandbox: ...
+    def open_folder(self) -> Folder: ...
+    def kill_leftovers(self, sandbox: OpenSandbox) -> tuple[int, Sequence[Process]]: ...
+    def remove_left_folders(self) -> None: ...
 
 
-_starter: Starter | None = None
+_provider: SandboxProvider | None = None
 
 
-def set_starter(starter: Starter | None) -> None:
-    global _starter
-    _starter = starter
+def set_provider(provider: SandboxProvider | None) -> None:
+    global _provider
+    _provider = provider
+
+
+def get_provider() -> SandboxProvider:
+    if _provider is None:
+        raise RuntimeError("No sandboxes here: broker.execution.sandboxes.set_provider was not called.")
+    return _provider
+
+
+def has_provider() -> bool:
+    return _provider is not None
+
+
+class OpenedSandbox(NamedTuple):
+    id: str
+    sandbox: Sandbox
 
 
 class Sandboxes:
-    """The sandboxes of one task."""
+    """The sandboxes and workspaces of one task."""
 
     def __init__(self, ctx: "Context", execution: Execution) -> None:
         self._ctx = ctx
         self._execution = execution
-        self._open: list[Sandbox] = []
+        self._open: list[OpenedSandbox] = []
+        self._workspaces: list[Workspace] = []
         self._closing = threading.RLock()
 
-    def run(self, command: Sequence[str], seconds: float, limits: dict[str, int]) -> SandboxResult:
-        if _starter is None:
-            raise RuntimeError("No sandboxes here: broker.execution.sandboxes.set_starter was not called.")
+    def run(
+        self, command: Sequence[str], seconds: float, limits: dict[str, int], folder: str | None = None
+    ) -> SandboxResult:
+        provider = get_provider()
         _refuse_in_event_loop()
-        output = _OutputEvents(self._ctx)
-        sandbox: Sandbox | None = None
+        output = OutputEvents(self._ctx)
+        opened: OpenedSandbox | None = None
         try:
             with self._ctx.shielded():
-                sandbox = _starter(command, seconds=seconds, **limits)
-                self._open.append(sandbox)
+                name = new_sandbox_id()
+                opened = OpenedSandbox(
+                    name, provider.start(command, name=name, seconds=seconds, folder=folder, **limits)
+                )
+                self._open.append(opened)
+                self._write_row(opened)
+                opened.sandbox.begin()
+            sandbox = opened.sandbox
             while True:
                 self._raise_if_stopped()
                 with self._ctx.shielded():
@@ -78,9 +129,14 @@ class Sandboxes:
                         return sandbox.result()
         finally:
             with self._ctx.shielded():
-                if sandbox is not None:
-                    self._close(sandbox)
+                if opened is not None:
+                    self._close(opened)
                 output.finish()
+
+    def open_workspace(self) -> Workspace:
+        workspace = Workspace(get_provider().open_folder(), self.run, self._ctx.shielded)
+        self._workspaces.append(workspace)
+        return workspace
 
     def _raise_if_stopped(self) -> None:
         """Raises the interrupt in threads that the actor has started: only its first thread is interrupted from
@@ -89,52 +145,53 @@ class Sandboxes:
             raise self._execution.stop
 
     def close_all(self) -> None:
-        """Closes the sandboxes that an interrupt, or another thread of the task, has left open."""
+        """Closes what an interrupt, or another thread of the task, has left open."""
         with self._closing:
-            for sandbox in list(self._open):
-                self._close(sandbox)
+            try:
+                for opened in list(self._open):
+                    self._close(opened)
+            finally:
+                for workspace in self._workspaces:
+                    workspace.close()
 
-    def _close(self, sandbox: Sandbox) -> None:
+    def _close(self, opened: OpenedSandbox) -> None:
         with self._closing:  # a second thread waits until the first one is done
-            if sandbox not in self._open:
+            if opened not in self._open:
                 return
-            self._open.remove(sandbox)
-            if sandbox.ended:
+            self._open.remove(opened)
+            had_ended = opened.sandbox.ended
+            killed, survivors = opened.sandbox.kill()
+            self._end_row(opened.id, killed, survivors)
+            if had_ended and not survivors:
                 return
-            killed, survivors = sandbox.kill()
-            self._ctx.log.info("sandbox killed", killed=killed, survivors=survivors)
+            pids = [process.pid for process in survivors]
+            self._ctx.log.info("sandbox killed", sandbox=opened.id, killed=killed, survivors=pids)
             if self._ctx.request is not None:
-                self._ctx.receipt("sandbox killed", killed=killed, survivors=survivors)
+                self._ctx.receipt("sandbox killed", killed=killed, survivors=pids)
 
+    # Rows. A run of an actor without a database has none.
 
-class _OutputEvents:
-    """Emits output as `log` events: a few a second, up to a limit. The result has the whole output."""
+    def _write_row(self, opened: OpenedSandbox) -> None:
+        sandbox = opened.sandbox
+        open_sandbox(
+            opened.id,
+            task_id=self._ctx.task_id,
+            epoch=self._ctx.epoch,
+            worker=self._ctx.worker,
+            kind=sandbox.kind,
+            pid=sandbox.supervisor.pid,
+            start_ticks=sandbox.supervisor.start_ticks,
+            workspace=sandbox.workspace,
+            container=sandbox.container,
+            groups=sandbox.groups,
+        )
 
-    def __init__(self, ctx: "Context") -> None:
-        self._ctx = ctx
-        self._text = ""
-        self._left_out = 0
-        self._total = 0
-        self._next = 0.0
-
-    def add(self, text: str) -> None:
-        room = min(_EVENT_SIZE, _OUTPUT_LIMIT - self._total) - len(self._text)
-        self._text += text[: max(room, 0)]
-        self._left_out += len(text) - max(min(room, len(text)), 0)
-        if time.monotonic() >= self._next:
-            self._emit(self._text.rfind("\n") + 1 or (len(self._text) if self._left_out else 0))
-
-    def finish(self) -> None:
-        self._emit(len(self._text))
-        if self._left_out:
-            self._ctx.emit("log", {"text": f"… ({self._left_out} characters are left out here)\n"})
-
-    def _emit(self, end: int) -> None:
-        if end:
-            self._ctx.emit("log", {"text": self._text[:end]})
-            self._text = self._text[end:]
-            self._total += end
-            self._next = time.monotonic() + _EVENT_GAP
+    def _end_row(self, sandbox_id: str, killed: int, survivors: Sequence[Process]) -> None:
+        """If it fails, the row stays: the leftovers of this host are looked for by all its workers."""
+        try:
+            close_sandbox(sandbox_id, killed, [(process.pid, process.start_ticks) for process in survivors])
+        except Exception:
+            self._ctx.log.exception("the end of a sandbox was not written", sandbox=sandbox_id)
 
 
 def _refuse_in_event_loop() -> None:

@@ -5,7 +5,7 @@ import inspect
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from broker.context import Context
 from broker.execution.execution import Execution
 from broker.execution.held import HeldTasks
+from broker.execution.sandboxes import OpenedSandbox, Process, Sandboxes
 from broker.execution.storable import to_result_json
 from broker.execution.transaction import CompletingTransaction
 from broker.execution.wakeup import Wakeup
@@ -146,8 +147,21 @@ class _LocalContext(Context):
         with self._writing():
             self._checkpoint = {**self._checkpoint, **_copy_json(values)}
 
+    def _make_sandboxes(self) -> Sandboxes:
+        return _LocalSandboxes(self, self._execution)
+
     def _make_transaction(self) -> CompletingTransaction:
         return _LocalTransaction(self._execution, self._held, lambda: self.result)
+
+
+class _LocalSandboxes(Sandboxes):
+    """Sandboxes without rows."""
+
+    def _write_row(self, opened: OpenedSandbox) -> None:
+        pass
+
+    def _end_row(self, sandbox_id: str, killed: int, survivors: Sequence[Process]) -> None:
+        pass
 
 
 class _LocalTransaction(CompletingTransaction):

@@ -1,7 +1,7 @@
-"""The descendants of this process, also those that have left its process group or its session. On Linux orphans among
-them become our children; elsewhere a process that has lost its parent and left its group cannot be found."""
+"""The descendants of a process, also those that have left its process group or its session. On Linux orphans among
+them become children of their supervisor; elsewhere a process that has lost its parent and left its group cannot be
+found."""
 
-import ctypes
 import os
 import signal
 import time
@@ -11,36 +11,20 @@ from pathlib import Path
 
 import psutil
 
-_PR_SET_CHILD_SUBREAPER = 36
-_PR_SET_NO_NEW_PRIVS = 38
 _ROUND = 0.002  # seconds between two rounds of killing
 
 
-def _prctl(option: int) -> bool:
-    try:
-        return bool(ctypes.CDLL(None).prctl(option, 1, 0, 0, 0) == 0)
-    except AttributeError:  # not Linux
-        return False
-
-
-def adopt_orphans() -> bool:
-    """Makes descendants that lose their parent our children. Returns whether the system can do that."""
-    return _prctl(_PR_SET_CHILD_SUBREAPER)
-
-
-def drop_privileges() -> None:
-    """Keeps programs from getting another user's rights, because we could not kill them."""
-    _prctl(_PR_SET_NO_NEW_PRIVS)
-
-
-def list_descendants() -> list[int]:
-    """Returns the pids of all descendants, zombies included. On Linux only descendants are read: a look at all
-    processes takes so long that a process that forks quickly escapes."""
-    if not Path(f"/proc/self/task/{os.getpid()}/children").exists():
-        return [process.pid for process in psutil.Process().children(recursive=True)]
-    found = [os.getpid()]
-    for pid in found:  # the list grows during the loop
-        found += _list_children(pid)
+def list_descendants(pid: int | None = None) -> list[int]:
+    """Returns the pids of all descendants of a process, or of this one; zombies included. On Linux only descendants are
+    read: a look at all processes takes so long that a process that forks quickly escapes."""
+    pid = pid or os.getpid()
+    if not Path(f"/proc/{pid}/task/{pid}/children").exists():
+        with suppress(psutil.Error):
+            return [process.pid for process in psutil.Process(pid).children(recursive=True)]
+        return []
+    found = [pid]
+    for each in found:  # the list grows during the loop
+        found += _list_children(each)
     return found[1:]
 
 

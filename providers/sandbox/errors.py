@@ -17,3 +17,9 @@ class CommandRefused(ProviderError):
 
 class SandboxFailed(ProviderError):
     """The sandbox failed, not the command: there was no memory for a process, or the supervisor was killed."""
+
+
+class IsolationMissing(ProviderError):
+    """The settings demand a kind of sandbox that this machine does not have. The command was not run."""
+
+    category = "permanent"

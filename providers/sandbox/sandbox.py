@@ -4,7 +4,6 @@ import codecs
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,17 +14,30 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
+from uuid import uuid4
 
 from providers.sandbox.capture import Capture
+from providers.sandbox.cgroups import MOUNT
+from providers.sandbox.containers import ENGINES
 from providers.sandbox.errors import CommandNotFound, CommandRefused, SandboxFailed
-from providers.sandbox.leftovers import kill_leftovers
+from providers.sandbox.folder import TEMPORARY
+from providers.sandbox.kinds import Box
+from providers.sandbox.leftovers import Remains, kill_leftovers
 from providers.sandbox.limits import Limits
+from providers.sandbox.processes import Process
+from providers.sandbox.removal import remove_tree
 from providers.sandbox.supervisor import KILL_SECONDS
 
 _ROOT = Path(__file__).parents[2]
+_PROCESS = Box()
 _STEP = 0.05
 _CLEANING = 5.0  # seconds that the supervisor has to remove the workspace, after its report
 _LATE = 30.0  # seconds after the time limit, until a supervisor without a report is given up
+_NAMES = {
+    "memory": "more than {} bytes of memory",
+    "processes": "more than {} processes",
+    "disk": "more than {} bytes on disk",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,39 +47,72 @@ class Result:
     truncated: bool
     timed_out: bool
     seconds: float
+    kind: str = "process"
+    limit: str | None = None  # that has ended it: time, memory, processes or disk
 
 
 class Sandbox:
-    """Starts the command in a new folder, which is removed at the end. Call `read` until `ended` is true, then
-    `result`. `kill` can be called at any time, also from another thread."""
+    """A command in a folder: a new one, which is removed at the end, or a given one. The supervisor is there at once;
+    `begin` starts the command. Call `read` until `ended` is true, then `result`. `kill` can be called at any time, also
+    from another thread."""
 
-    def __init__(self, command: Sequence[str], limits: Limits, workspaces: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        limits: Limits,
+        workspaces: Path,
+        *,
+        box: Box = _PROCESS,
+        folder: str | None = None,
+        name: str | None = None,
+        groups: str | None = MOUNT,
+    ) -> None:
         self._command = list(command)
         self._limits = limits
+        self._box = box
+        self._name = name or uuid4().hex
+        self._groups = groups
         self._lock = threading.RLock()
         self._capture = Capture(limits.output)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._received = b""
         self._report: dict[str, Any] | None = None
         self._give_up_at = time.monotonic() + limits.seconds + _LATE
-        workspaces.mkdir(parents=True, exist_ok=True)
-        self.workspace = tempfile.mkdtemp(prefix="sandbox-", dir=workspaces.resolve())
+        self._keeps = folder is not None
+        self._cleaned: tuple[int, list[Process]] | None = None
         self._pipes: list[IO[bytes]] = []
+        if folder is None:
+            workspaces.mkdir(parents=True, exist_ok=True)
+            folder = tempfile.mkdtemp(prefix="sandbox-", dir=workspaces.resolve())
+            Path(folder, TEMPORARY).mkdir()
+        self.workspace = folder
         try:
             self._output, self._control, self._reports = self._start()
+            self.supervisor, self.groups = self._meet_supervisor()
         except BaseException:
             self.close()
             self._remove_workspace()
             raise
 
+    @property
+    def kind(self) -> str:
+        return self._box.kind
+
+    @property
+    def container(self) -> str | None:
+        return f"callboard-{self._name}" if self.kind in ENGINES else None
+
+    def begin(self) -> None:
+        with suppress(BrokenPipeError):  # it has ended, which `read` notices
+            self._control.write(b"begin\n")
+            self._control.flush()
+
     def _start(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
-        temporary = Path(self.workspace, "tmp")
-        temporary.mkdir()
         environment = {  # nothing of the worker's, which contains secrets
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": os.environ.get("LANG", "C.UTF-8"),
             "HOME": self.workspace,
-            "TMPDIR": str(temporary),
+            "TMPDIR": str(Path(self.workspace, TEMPORARY)),
         }
         ours, theirs = os.pipe()
         output = os.fdopen(ours, "rb")
@@ -89,17 +134,34 @@ class Sandbox:
         assert supervisor.stdin is not None  # noqa: S101
         assert supervisor.stdout is not None  # noqa: S101
         self._pipes += [supervisor.stdin, supervisor.stdout]
+        made = self._box.make_order(self._command, self.workspace, self.container or self._name, self._limits)
         order = {
-            "command": self._command,
-            "environment": environment,
+            "name": self._name,
             "limits": asdict(self._limits),
             "output": theirs,
+            "keep": self._keeps,
+            "groups": None if "container" in made else self._groups,
+            "environment": made["container"]["environment"] if "container" in made else environment,
+            **made,
         }
-        with suppress(BrokenPipeError):  # it has ended, which `read` notices
+        with suppress(BrokenPipeError):
             supervisor.stdin.write(json.dumps(order).encode() + b"\n")
             supervisor.stdin.flush()
         supervisor.wait()  # it has forked, and its child is not ours
         return output, supervisor.stdin, supervisor.stdout
+
+    def _meet_supervisor(self) -> tuple[Process, list[str]]:
+        """Returns the supervisor's own process and its control groups."""
+        received = b""
+        while not received.endswith(b"\n"):
+            if not _wait_for_data([self._reports], _LATE):
+                raise SandboxFailed("The supervisor does not answer.")
+            data = os.read(self._reports.fileno(), 65536)
+            if not data:
+                raise SandboxFailed("The supervisor could not be started.")
+            received += data
+        found = json.loads(received)
+        return Process(found["pid"], found["start_ticks"]), found["groups"]
 
     @property
     def ended(self) -> bool:
@@ -142,18 +204,23 @@ class Sandbox:
             if "refused" in report:
                 raise _make_refusal(name, report)
             output = self._capture.text()
-            if report["ending"] == "processes":
-                output += f"\n… (more than {self._limits.processes} processes: all were killed) …\n"
+            if failure := self._box.read_failure(name, report["exit_code"], output):
+                raise failure
+            limit = report["limit"]
+            if limit and limit != "time":
+                output += f"\n… ({_NAMES[limit].format(getattr(self._limits, limit))}: all processes were killed) …\n"
             return Result(
-                exit_code=report["exit_code"],
+                exit_code=_to_exit_code(report["exit_code"], self.container),
                 output=output,
                 truncated=self._capture.truncated,
-                timed_out=report["ending"] == "timeout",
+                timed_out=limit == "time",
                 seconds=report["seconds"],
+                kind=self.kind,
+                limit=limit or None,
             )
 
-    def kill(self) -> tuple[int, list[int]]:
-        """Kills the command with all its descendants. Returns the number of those killed and the pids of survivors."""
+    def kill(self) -> tuple[int, list[Process]]:
+        """Kills the command with all its descendants. Returns the number of those killed, and survivors."""
         with self._lock:
             _close(self._control)
             deadline = time.monotonic() + KILL_SECONDS + 1
@@ -162,21 +229,24 @@ class Sandbox:
             self.close()
             if self._report is None:
                 return self._clean_up()
-            return self._report.get("killed", 0), self._report.get("survivors", [])
+            return self._report.get("killed", 0), [Process(*each) for each in self._report.get("survivors", [])]
 
     def close(self) -> None:
         with self._lock:
             for pipe in self._pipes:
                 _close(pipe)
 
-    def _clean_up(self) -> tuple[int, list[int]]:
-        """Does the work of a supervisor that was lost."""
-        killed, survivors = kill_leftovers(self.workspace, KILL_SECONDS)
-        self._remove_workspace()
-        return killed, survivors
+    def _clean_up(self) -> tuple[int, list[Process]]:
+        """Does the work of a supervisor that was lost, or has never begun."""
+        if self._cleaned is None:
+            remains = Remains(self.supervisor, self.workspace, self.kind, self.container, self.groups)
+            self._cleaned = kill_leftovers(remains, KILL_SECONDS)
+            self._remove_workspace()
+        return self._cleaned
 
     def _remove_workspace(self) -> None:
-        shutil.rmtree(self.workspace, ignore_errors=True)
+        if not self._keeps:
+            remove_tree(self.workspace)
 
 
 def _wait_for_data(pipes: list[IO[bytes]], seconds: float) -> list[IO[bytes]]:
@@ -198,3 +268,8 @@ def _make_refusal(name: str, report: dict[str, Any]) -> Exception:
     if report["shortage"]:
         return SandboxFailed(f"{name!r} could not be started now: {report['refused']}")
     return CommandRefused(f"{name!r} cannot be started: {report['refused']}")
+
+
+def _to_exit_code(code: int, container: str | None) -> int:
+    """An engine's client exits with 128 and the number of the signal that has ended the command."""
+    return 128 - code if container is not None and 128 < code < 160 else code

@@ -1,16 +1,15 @@
 """`python -m providers.sandbox.supervisor <workspace>`: runs one command, and kills all its processes at its end. Not
 to be started by hand, because it removes the workspace.
 
-The first line of its input is the order. When its input ends, the worker has died or wants the command to end, and the
-supervisor kills it. The supervisor is no child of the worker: it must survive if the worker's children are killed, and
-a worker that was replaced by exec would not wait for it."""
+The first line of its input is the order. It answers with its identity, which the worker writes down, and starts the
+command at the second line. When its input ends, the worker has died or wants the command to end, and the supervisor
+kills it. The supervisor is no child of the worker: it must survive if the worker's children are killed, and a worker
+that was replaced by exec would not wait for it."""
 
 import errno
 import json
 import os
-import resource
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,10 +17,14 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from providers.sandbox.descendants import adopt_orphans, drop_privileges, kill_descendants, list_descendants
+from providers.sandbox import confinement
+from providers.sandbox.cgroups import Group, remove_groups
+from providers.sandbox.descendants import kill_descendants
+from providers.sandbox.processes import find
+from providers.sandbox.removal import remove_tree
+from providers.sandbox.watching import Watch
 
 KILL_SECONDS = 1.5  # until processes that cannot be killed are reported
-_COUNT_EVERY = 0.25  # seconds between two counts of the processes
 _KILL_EVERY = 1.0  # seconds between two attempts to kill survivors
 _SHORTAGE = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
@@ -33,14 +36,28 @@ class Supervisor:
         self._workspace = workspace
         self._order = order
         self._limits: dict[str, Any] = order["limits"]
+        self._container: dict[str, Any] | None = order.get("container")
         self._pid = 0
         self._exit_code: int | None = None
         self._killed = 0
         self._ended_at = 0.0
         self._ending = ""  # the reason why the supervisor ended the command
+        own = order.get("own_processes", 0)
+        # The engine has its own groups.
+        self._group = Group(order["name"], self._limits["memory"], self._limits["processes"] + own, order["groups"])
+        self._watch = Watch(workspace, self._limits, self._group, own)
 
     def run(self) -> None:
-        adopts = adopt_orphans()
+        try:
+            adopts = confinement.adopt_orphans()
+            self._handle_signals()
+            _report({**find(os.getpid())._asdict(), "groups": self._group.paths})
+            if sys.stdin.buffer.readline():  # else the worker has died, or does not want it any more
+                self._run(adopts)
+        finally:
+            remove_groups(self._group.paths)
+
+    def _handle_signals(self) -> None:
         self._wakeup, writer = os.pipe()
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -48,6 +65,8 @@ class Supervisor:
         for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+    def _run(self, adopts: bool) -> None:
         begun = time.monotonic()
         try:
             self._start()
@@ -55,24 +74,25 @@ class Supervisor:
             reason = getattr(refused, "errno", None)
             _report({"refused": str(refused), "missing": reason == errno.ENOENT, "shortage": reason in _SHORTAGE})
             return
-        self._watch(begun + self._limits["seconds"])
+        self._wait(begun + self._limits["seconds"])
+        exceeded = self._find_exceeded()
         self._killed = 0  # processes that others have killed before do not count
         if not adopts:
             with suppress(OSError):
                 os.killpg(self._pid, signal.SIGKILL)
-        survivors = kill_descendants(self._reap, KILL_SECONDS)
+        survivors = self._kill()
         _report(
             {
                 "exit_code": -signal.SIGKILL if self._exit_code is None else self._exit_code,
-                "ending": self._ending,
+                "limit": exceeded,
                 "killed": self._killed,
-                "survivors": survivors,
+                "survivors": [find(pid) for pid in survivors],
                 "seconds": round((self._ended_at or time.monotonic()) - begun, 3),
             }
         )
         while survivors:
             time.sleep(_KILL_EVERY)
-            survivors = kill_descendants(self._reap, KILL_SECONDS)
+            survivors = self._kill()
 
     def _start(self) -> None:
         output: int = self._order["output"]
@@ -91,37 +111,57 @@ class Supervisor:
         command.returncode = 0  # `_reap` collects it, not Popen
 
     def _confine(self) -> None:
-        drop_privileges()
-        for kind, limit in (
-            (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_AS, self._limits["memory"]),
-            (resource.RLIMIT_FSIZE, self._limits["file_size"]),
-            (resource.RLIMIT_NOFILE, self._limits["open_files"]),
-        ):
-            hard = resource.getrlimit(kind)[1]
-            most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-            resource.setrlimit(kind, (most, most))
+        how = self._order["confine"]
+        if how == "none":
+            return
+        self._group.join()
+        confinement.limit_resources(self._limits)
+        confinement.keep_privileges_out()
+        if how == "all":
+            confinement.separate()
+            confinement.drop_capabilities()
 
-    def _watch(self, deadline: float) -> None:
-        """Returns when the command has ended or must end. Its processes are counted here, because RLIMIT_NPROC counts
-        all processes of the user."""
-        next_count = 0.0
+    def _wait(self, deadline: float) -> None:
+        """Returns when the command has ended or must end."""
         while self._reap() and self._exit_code is None:
             now = time.monotonic()
             if now >= deadline:
-                self._ending = "timeout"
+                self._ending = "time"
                 return
-            if now >= next_count:
-                next_count = now + _COUNT_EVERY
-                if len(list_descendants()) > self._limits["processes"]:
-                    self._ending = "processes"
+            if now >= self._watch.next_look:
+                self._ending = self._watch.find_exceeded()
+                if self._ending:
                     return
-            ready, _, _ = select.select([_INPUT, self._wakeup], [], [], max(min(deadline, next_count) - now, 0))
+            pause = max(min(deadline, self._watch.next_look) - now, 0)
+            ready, _, _ = select.select([_INPUT, self._wakeup], [], [], pause)
             if self._wakeup in ready:
                 os.read(self._wakeup, 4096)
             if _INPUT in ready:
                 self._ending = "requested"
                 return
+
+    def _find_exceeded(self) -> str:
+        """Returns the limit that has ended the command, or "". The kernel may have enforced one meanwhile."""
+        if self._ending:
+            return "" if self._ending == "requested" else self._ending
+        if self._container is None:
+            return self._group.find_exceeded()
+        from providers.sandbox import containers  # few supervisors need it
+
+        return containers.find_exceeded(
+            self._container["engine"], self._container["name"], self._container["environment"]
+        )
+
+    def _kill(self) -> list[int]:
+        """Returns the pids of survivors."""
+        if self._container is None:
+            return kill_descendants(self._reap, KILL_SECONDS)
+        from providers.sandbox import containers
+
+        left = containers.kill_container(
+            self._container["engine"], self._container["name"], KILL_SECONDS, self._container["environment"]
+        )
+        return left + kill_descendants(self._reap, KILL_SECONDS)
 
     def _reap(self) -> bool:
         """Collects ended children. Returns False if there are no children left."""
@@ -141,26 +181,21 @@ def _report(result: dict[str, Any]) -> None:
         os.write(_REPORT, json.dumps(result).encode() + b"\n")
 
 
-def _remove_workspace(workspace: str) -> None:
-    for folder, names, _ in os.walk(workspace):
-        for name in names:
-            path = os.path.join(folder, name)  # noqa: PTH118
-            if not os.path.islink(path):  # noqa: PTH114
-                with suppress(OSError):
-                    os.chmod(path, 0o700)  # noqa: PTH101  (some programs protect their folders)
-    shutil.rmtree(workspace, ignore_errors=True)
-
-
 def main() -> None:
+    confinement.hide_memory()
     workspace = sys.argv[1]
     order = sys.stdin.buffer.readline()
     if os.fork():
         os._exit(0)
+    keep = False
     try:
         if order.endswith(b"\n"):  # else the worker died while it wrote the order
-            Supervisor(workspace, json.loads(order)).run()
+            given = json.loads(order)
+            keep = given["keep"]
+            Supervisor(workspace, given).run()
     finally:
-        _remove_workspace(workspace)
+        if not keep:
+            remove_tree(workspace)
 
 
 if __name__ == "__main__":

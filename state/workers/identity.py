@@ -5,10 +5,23 @@ import secrets
 import socket
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
 from state.workers import processes
+
+
+class Place(NamedTuple):
+    """Where a process runs: those of one place can ask the same kernel about each other."""
+
+    host: str
+    boot_id: str
+    pid_namespace: str
+
+    @classmethod
+    def of_this_process(cls) -> "Place":
+        return cls(socket.gethostname(), _read_boot_id(), _read_pid_namespace())
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +38,10 @@ class Identity:
 
     @classmethod
     def of_this_process(cls) -> "Identity":
-        host, pid = socket.gethostname(), os.getpid()
+        place, pid = Place.of_this_process(), os.getpid()
         return cls(
-            id=f"{host}:{pid}:{secrets.token_hex(4)}",
-            host=host,
-            boot_id=_read_boot_id(),
-            pid_namespace=_read_pid_namespace(),
+            id=f"{place.host}:{pid}:{secrets.token_hex(4)}",
+            **place._asdict(),
             pid=pid,
             start_ticks=processes.find_start_ticks(pid),
         )

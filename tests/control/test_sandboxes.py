@@ -48,6 +48,12 @@ time.sleep(300)
 """
 
 
+@pytest.fixture(autouse=True)
+def _without_isolation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These commands write where the tests look, outside of their workspaces."""
+    monkeypatch.setenv("CALLBOARD_SANDBOX", "process")
+
+
 def run(*command: str, **options: Any) -> str:
     payload = {"agent_name": "command", "task_type": "run", "input": {"command": list(command), **options}}
     return submit("agent", payload).task_id
@@ -101,9 +107,9 @@ def test_a_command_that_cannot_be_started_is_not_tried_again(worker: Start) -> N
     assert "no-such-program" in get_error(task)["message"]
 
 
-def test_without_a_starter_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandboxes, "_starter", None)
-    with pytest.raises(RuntimeError, match="set_starter"):
+def test_without_a_provider_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxes, "_provider", None)
+    with pytest.raises(RuntimeError, match="set_provider"):
         sandboxes.Sandboxes(None, None).run(["true"], 1, {})  # type: ignore[arg-type]
 
 

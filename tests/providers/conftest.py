@@ -79,6 +79,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     def start(*command: str, **limits: Any) -> Sandbox:
         started.append(Sandbox(command, Limits(**limits), tmp_path / "workspaces"))
+        started[-1].begin()
         return started[-1]
 
     yield start

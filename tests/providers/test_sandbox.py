@@ -104,7 +104,8 @@ def test_processes_limit(start: Start) -> None:
     )
     eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
     result = sandbox.result()
-    assert result.exit_code == -signal.SIGKILL
+    assert result.limit == "processes"
+    assert result.exit_code != 0  # killed, or refused another process by its control group
     assert "more than 20 processes" in result.output
     gone(sandbox)
 

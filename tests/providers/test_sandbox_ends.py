@@ -65,6 +65,7 @@ from pathlib import Path
 from providers.sandbox.sandbox import Sandbox
 from providers.sandbox.limits import Limits
 sandbox = Sandbox([sys.executable, "-c", sys.argv[1]], Limits(), Path(sys.argv[2]))
+sandbox.begin()
 while len(list(Path(sandbox.workspace).glob("*.pid"))) < 3:
     sandbox.read(0.05)
 print(sandbox.workspace, *(file.read_text() for file in Path(sandbox.workspace).glob("*.pid")), flush=True)
@@ -102,16 +103,18 @@ def test_a_worker_that_dies_over_its_order_leaves_nothing(tmp_path: Path) -> Non
     eventually(lambda: not workspace.exists(), timeout=5)
 
 
-def test_a_command_that_kills_its_supervisor_does_not_get_away(start: Start) -> None:
-    sandbox = start(*python("import os, time; os.kill(os.getppid(), 9); time.sleep(300)"))
+def test_a_command_whose_supervisor_is_killed_does_not_get_away(start: Start) -> None:
+    sandbox = start(*python("import time; time.sleep(300)"))
+    os.kill(sandbox.supervisor.pid, signal.SIGKILL)
     eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1], timeout=10)
     with pytest.raises(SandboxFailed, match="supervisor"):
         sandbox.result()
     gone(sandbox)
 
 
-def test_a_command_that_stops_its_supervisor_is_killed_all_the_same(start: Start) -> None:
-    sandbox = start(*python(f"import os; os.kill(os.getppid(), {int(signal.SIGSTOP)})\n{ESCAPES}"))
+def test_a_command_whose_supervisor_is_stopped_is_killed_all_the_same(start: Start) -> None:
+    sandbox = start(*python(ESCAPES))
     written(sandbox, "first", "near", "far")
+    os.kill(sandbox.supervisor.pid, signal.SIGSTOP)
     assert sandbox.kill() == (4, [])  # the supervisor among them
     gone(sandbox)

@@ -1,0 +1,49 @@
+"""Watches what the processes of a sandbox use together: the kernel's limits hold for one process, or for all processes
+of a user. Where there are control groups, the kernel enforces memory and processes as well."""
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from providers.sandbox.cgroups import Group
+from providers.sandbox.descendants import list_descendants
+from providers.sandbox.disk import measure, measure_unlinked
+from providers.sandbox.memory import measure_memory
+
+EVERY = 0.25  # seconds between two looks
+_SHARE = 10  # looking takes at most this part of the time: a folder may have many files
+
+
+class Watch:
+    def __init__(self, workspace: str, limits: Mapping[str, float], group: Group, own_processes: int = 0) -> None:
+        self._workspace = workspace
+        self._group = group
+        self._memory = int(limits["memory"])
+        self._disk = int(limits["disk"])
+        self._processes = int(limits["processes"]) + own_processes
+        self._device = 0
+        with suppress(OSError):
+            self._device = os.stat(workspace).st_dev  # noqa: PTH116
+        self.next_look = 0.0
+
+    def find_exceeded(self) -> str:
+        """Returns the limit that is exceeded, or ""."""
+        begun = time.monotonic()
+        found = self._look()
+        ended = time.monotonic()
+        self.next_look = ended + max(EVERY, (ended - begun) * _SHARE)
+        return found
+
+    def _look(self) -> str:
+        pids = list_descendants()
+        if len(pids) > self._processes:
+            return "processes"
+        if measure_memory(pids, self._memory) > self._memory:
+            return "memory"
+        if exceeded := self._group.find_exceeded():
+            return exceeded
+        used = measure(self._workspace, self._disk)
+        if used <= self._disk:
+            used += measure_unlinked(pids, self._device)
+        return "disk" if used > self._disk else ""

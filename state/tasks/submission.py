@@ -1,7 +1,7 @@
 """Submitting tasks. A task is accepted when its transaction commits, and from then on it ends.
 
 `submit` and `submit_many` accept one task and many. Both end in a statement of the same name in state/sql. Tasks with a
-dedup key first take their keys, in the same transaction."""
+dedup key first take their keys, and tasks that join a workflow lock it, in the same transaction."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,6 +15,7 @@ from state.database.notifier import notify_work, take_work_hint
 from state.logs import log_transitions
 from state.tasks.new_task import NewTask
 from state.tasks.reads import Task, get_task
+from state.workflows.joining import lock_joined
 
 CHUNK = 1000  # tasks in one statement
 _FROM_NOTHING = {"from": None}
@@ -29,6 +30,8 @@ def submit(actor: str, payload: Any, *, conn: AnyConnection | None = None, **opt
 def submit_new(new: NewTask, *, conn: AnyConnection | None = None) -> Task:
     require_may_create()
     row = new.to_row()
+    if new.workflow_id is not None:
+        return _insert_joining(row, conn)
     return _insert_one(row, conn=conn) if new.dedup_key is None else _insert_keyed(row, conn=conn)
 
 
@@ -39,7 +42,7 @@ def submit_many(tasks: Iterable[NewTask], *, conn: AnyConnection | None = None) 
     rows = [task.to_row() for task in tasks]
     if conn is not None:
         ids, inserted = _insert_all(rows, conn)
-    elif len(rows) > CHUNK or any(row["dedup_key"] is not None for row in rows):
+    elif len(rows) > CHUNK or any(row["dedup_key"] is not None or row["workflow_id"] is not None for row in rows):
         ids, inserted = _insert_together(rows)
     else:
         ids, inserted = [row["id"] for row in rows], _insert_many(rows, conn=None) if rows else []
@@ -81,6 +84,15 @@ def _insert_keyed(row: Row, *, conn: AnyConnection | None) -> Task:
     return task
 
 
+def _insert_joining(row: Row, conn: AnyConnection | None) -> Task:
+    """Inserts a task that joins a workflow. Returns the holder of its dedup key if that is taken."""
+    ids, inserted = _insert_together([row]) if conn is None else _insert_all([row], conn)
+    log_transitions(inserted, **_FROM_NOTHING)
+    task = get_task(ids[0], conn=conn)
+    task.deduplicated = task.task_id != row["id"]
+    return task
+
+
 def _insert_together(rows: Sequence[Row]) -> tuple[list[str], list[Row]]:
     """Inserts all in one transaction, which is repeated as a whole. The ids are the same at each try: if an earlier
     try's commit has succeeded and its answer was lost, the tasks are found, and its result is returned."""
@@ -111,6 +123,7 @@ def _insert_all(rows: Sequence[Row], conn: AnyConnection) -> tuple[list[str], li
     holders = {key: taken[first["id"]]["holder"] for key, first in firsts.items()}
     ids = [str(holders.get(_get_key(row), row["id"])) for row in rows]
     new = [row for row, answered in zip(rows, ids, strict=True) if answered == row["id"]]
+    lock_joined(new, conn)
     chunks = [new[start : start + CHUNK] for start in range(0, len(new), CHUNK)]
     return ids, [row for chunk in chunks for row in _insert_many(chunk, conn=conn)]
 

@@ -1,0 +1,1 @@
+SELECT callboard.try_advance_workflow(%(id)s) AS changed

@@ -1,0 +1,1 @@
+SELECT callboard.create_workflow(%(definition)s::jsonb)

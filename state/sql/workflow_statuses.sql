@@ -1,0 +1,1 @@
+SELECT w.id, w.status, w.tenant FROM callboard.workflows w WHERE w.id = ANY (%(ids)s)

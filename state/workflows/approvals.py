@@ -1,0 +1,45 @@
+"""Decisions on steps of kind `approval`."""
+
+from typing import Literal
+
+from state.database import Row, fetch_one, retrying
+from state.errors import IllegalStep, InvalidPayload, StepNotFound, WorkflowNotFound
+from state.workflows.hints import announce_workflow
+from state.workflows.reads import StoredWorkflow, get_workflow
+
+Decision = Literal["approved", "rejected"]
+_VERBS: dict[Decision, str] = {"approved": "approve", "rejected": "reject"}
+_LONGEST_NAME, _LONGEST_NOTE = 200, 2000
+
+
+def approve(workflow_id: str, key: str, *, by: str, note: str | None = None) -> StoredWorkflow:
+    """Completes an approval that waits. Approving it twice is the same as once. Raises IllegalStep if it was decided
+    otherwise, has expired, or does not wait."""
+    return _decide(workflow_id, key, "approved", by, note)
+
+
+def reject(workflow_id: str, key: str, *, by: str, note: str | None = None) -> StoredWorkflow:
+    """Rejects an approval that waits: the step has failed, and what depends on it does not start."""
+    return _decide(workflow_id, key, "rejected", by, note)
+
+
+def _decide(workflow_id: str, key: str, decision: Decision, by: str, note: str | None) -> StoredWorkflow:
+    for field, text, limit in (("by", by, _LONGEST_NAME), ("note", note or "-", _LONGEST_NOTE)):
+        if not (text.strip() and len(text) <= limit and "\0" not in text):
+            raise InvalidPayload(f"{field}: must be 1 to {limit} characters", field)
+    row = _write(workflow_id, key, decision, by, note)
+    if row is None:
+        raise WorkflowNotFound(workflow_id)
+    if row["kind"] is None:
+        raise StepNotFound(workflow_id, key)
+    announce_workflow(workflow_id)  # also if it was refused: the step may have expired just now
+    if not row["decided"]:
+        status = row["status"] if row["kind"] == "approval" else "not an approval"
+        raise IllegalStep(workflow_id, key, _VERBS[decision], status)
+    return get_workflow(workflow_id)
+
+
+@retrying
+def _write(workflow_id: str, key: str, decision: Decision, by: str, note: str | None) -> Row | None:
+    parameters = {"id": workflow_id, "step": key, "decision": decision, "by": by, "note": note}
+    return fetch_one("workflow_decide", parameters)

@@ -1,0 +1,57 @@
+"""Cancel and resume a workflow."""
+
+from state.database import Parameters, Row, fetch, retrying
+from state.database.errors import kind_of
+from state.database.notifier import notify_control, notify_tasks
+from state.errors import IllegalWorkflow, StepsStillFailed, WorkflowNotFound
+from state.tasks.announcements import announce
+from state.workflows.hints import announce_workflow
+from state.workflows.reads import StoredWorkflow, get_workflow
+
+
+def cancel_workflow(workflow_id: str) -> StoredWorkflow:
+    """Cancels a workflow that is not over, and everything of it that lives. Tasks that run are asked to stop; they may
+    still run when this returns."""
+    rows, in_doubt = _run("workflow_cancel", {"id": workflow_id, "reason": "canceled on request"})
+    if not rows:
+        raise WorkflowNotFound(workflow_id)
+    status = rows[0]["workflow_status"]
+    if status in ("completed", "canceled") and not (in_doubt and status == "canceled"):
+        raise IllegalWorkflow(workflow_id, "cancel", status)
+    tasks = [row for row in rows if row["id"] is not None]
+    announce([row for row in tasks if row["status"] == "canceled"], left_gates=True)
+    if any(row["status"] == "running" for row in tasks):
+        notify_control()
+    notify_tasks([workflow_id, *(row["id"] for row in tasks)])
+    return get_workflow(workflow_id)
+
+
+def resume_workflow(workflow_id: str) -> StoredWorkflow:
+    """Lets a failed or escalated workflow go on after a person has repaired what failed. Raises StepsStillFailed while
+    as many steps are failed as its threshold says."""
+    rows, in_doubt = _run("workflow_resume", {"id": workflow_id})
+    if not rows:
+        raise WorkflowNotFound(workflow_id)
+    [row] = rows
+    if not row["resumed"] and not (in_doubt and row["status"] in ("running", "completed")):
+        if row["status"] in ("failed", "escalated"):
+            raise StepsStillFailed(workflow_id, row["status"], row["steps"])
+        raise IllegalWorkflow(workflow_id, "resume", row["status"])
+    announce_workflow(workflow_id)
+    return get_workflow(workflow_id)
+
+
+def _run(statement: str, parameters: Parameters) -> tuple[list[Row], bool]:
+    """Returns the rows, and whether an earlier try may have been committed although its answer was lost."""
+    in_doubt = False
+
+    @retrying
+    def attempt() -> list[Row]:
+        nonlocal in_doubt
+        try:
+            return fetch(statement, parameters)
+        except Exception as failure:
+            in_doubt = in_doubt or kind_of(failure) == "reconnect"
+            raise
+
+    return attempt(), in_doubt

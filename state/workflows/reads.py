@@ -1,0 +1,111 @@
+"""Workflows as clients see them, and how they are read."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from state.database import AnyConnection, Row, fetch, fetch_one, retrying
+from state.errors import StepNotFound, WorkflowNotFound
+from state.tasks.reads import DEFAULT_LIMIT
+from state.workflows.definition import Escalation, Kind
+
+WorkflowStatus = Literal["running", "completed", "failed", "escalated", "canceled"]
+StepStatus = Literal["pending", "running", "waiting", "completed", "dead", "rejected", "expired", "canceled"]
+
+
+class StoredStep(BaseModel):
+    key: str
+    kind: Kind
+    status: StepStatus
+    after: list[str]
+    agent_name: str | None
+    task_type: str | None
+    input: dict[str, Any] | None
+    for_each: Any
+    priority: int | None
+    max_attempts: int | None
+    task_id: str | None
+    task_ids: list[str]
+    result: Any
+    error: dict[str, Any] | None
+    decision: Literal["approved", "rejected"] | None
+    decided_by: str | None
+    note: str | None
+    decided_at: datetime | None
+    expires_seconds: float | None
+    expires_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @classmethod
+    def from_row(cls, row: Row) -> "StoredStep":
+        return cls.model_validate({**row, "task_id": next(iter(row["task_ids"]), None)})
+
+
+class WorkflowHead(BaseModel):
+    """A workflow without its steps."""
+
+    workflow_id: str
+    name: str
+    status: WorkflowStatus
+    reason: str | None
+    failure_threshold: int
+    escalation: Escalation | None
+    tenant: str | None
+    created_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None
+
+
+class ListedWorkflow(WorkflowHead):
+    step_counts: dict[StepStatus, int]
+
+    @classmethod
+    def from_row(cls, row: Row) -> "ListedWorkflow":
+        return cls.model_validate({**row, "workflow_id": row["id"]})
+
+
+class StoredWorkflow(WorkflowHead):
+    steps: list[StoredStep]
+    last_event: int
+
+    @classmethod
+    def from_row(cls, row: Row) -> "StoredWorkflow":
+        steps = [StoredStep.from_row(step) for step in row["steps"]]
+        return cls.model_validate({**row, "workflow_id": row["id"], "steps": steps})
+
+    @property
+    def finished(self) -> bool:
+        """Whether no more events are expected, unless a person acts. Tasks may run on after the workflow has ended."""
+        return self.status != "running" and all(step.status != "running" for step in self.steps)
+
+    def get_step(self, key: str) -> StoredStep:
+        for step in self.steps:
+            if step.key == key:
+                return step
+        raise StepNotFound(self.workflow_id, key)
+
+
+@retrying
+def get_workflow(workflow_id: str, *, conn: AnyConnection | None = None) -> StoredWorkflow:
+    row = fetch_one("workflows_of_many", {"ids": [workflow_id]}, conn)
+    if row is None:
+        raise WorkflowNotFound(workflow_id)
+    return StoredWorkflow.from_row(row)
+
+
+@retrying
+def get_workflows_of_many(ids: Collection[str]) -> dict[str, StoredWorkflow]:
+    """Reads many workflows in one query. Those that do not exist are not in the result."""
+    return {row["id"]: StoredWorkflow.from_row(row) for row in fetch("workflows_of_many", {"ids": list(ids)})}
+
+
+@retrying
+def list_workflows(
+    *, status: str | None = None, tenant: str | None = None, before: str | None = None, limit: int = DEFAULT_LIMIT
+) -> list[ListedWorkflow]:
+    """Newest first. `before`: the last id of the previous page."""
+    rows = fetch("workflows", {"status": status, "tenant": tenant, "before": before, "limit": limit})
+    return [ListedWorkflow.from_row(row) for row in rows]

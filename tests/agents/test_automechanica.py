@@ -88,13 +88,13 @@ def test_pricing_and_seo() -> None:
 
 def test_critical_tasks_start_first(worker: Callable[..., WorkerTree]) -> None:
     """Submitted in the opposite order, before there is a worker with a single thread."""
-    given = [
-        ("SeoAgent", "refresh_seo", {"sku": "A1", "name": "Pad", "brand": "Stop"}, {"priority": "low"}),
-        ("PricingAgent", "refresh_pricing", {"sku": "A1", "cost": 10}, {}),
-        ("SupplierAgent", "normalize_supplier", {"supplier": "S", "rows": []}, {}),
-        ("FitmentAgent", "generate_fitment", {"sku": "A1", "text": "Kia Rio 2011"}, {}),
+    given: list[tuple[str, str, dict[str, Any], str | None]] = [
+        ("SeoAgent", "refresh_seo", {"sku": "A1", "name": "Pad", "brand": "Stop"}, "low"),
+        ("PricingAgent", "refresh_pricing", {"sku": "A1", "cost": 10}, None),
+        ("SupplierAgent", "normalize_supplier", {"supplier": "S", "rows": []}, None),
+        ("FitmentAgent", "generate_fitment", {"sku": "A1", "text": "Kia Rio 2011"}, None),
     ]
-    ids = [submit("agent", payload(*what), **options).task_id for *what, options in given]
+    ids = [submit("agent", payload(name, kind, what), priority=level).task_id for name, kind, what, level in given]
     assert [get_task(each).priority for each in ids] == [3, 2, 1, 0]
     worker(threads=1, actors="actors,examples.automechanica")
     ended = [wait_until_finished(each) for each in ids]

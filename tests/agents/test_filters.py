@@ -106,7 +106,8 @@ def plan(database_url: str, connection: Observer) -> Callable[..., str]:
                                      workflow_id, step, available_at, created_at, updated_at, finished_at)
         SELECT 'tq_' || lpad(to_hex(n), 32, '0'), 'agent', 'agents', 'completed', 2, n,
                jsonb_build_object('agent_name', CASE n % 1000 WHEN 1 THEN 'rare' ELSE 'often' END, 'task_type', 'make'),
-               3, 1, CASE n % 1000 WHEN 2 THEN 'wf_1' END, CASE n % 1000 WHEN 2 THEN n::text END, now(), now(), now(), now()
+               3, 1, CASE n % 1000 WHEN 2 THEN 'wf_1' END, CASE n % 1000 WHEN 2 THEN n::text END,
+               now(), now(), now(), now()
         FROM generate_series(1, 20000) n"""
     )
     connection.execute("ANALYZE callboard.tasks")

@@ -17,7 +17,8 @@ def test_openapi_describes_the_api(client: httpx2.Client) -> None:
     assert set(paths["/api/v1/tasks"]["post"]["responses"]) >= {"202", "400", "404", "409", "413", "422", "503"}
     filters = {each["name"] for each in paths["/api/v1/tasks"]["get"]["parameters"]}
     assert filters == {
-        "status", "actor", "queue", "lane", "workflow_run_id", "tenant", "target", "error_type", "limit", "cursor",
+        "status", "actor", "agent_name", "task_type", "queue", "lane", "workflow_id", "workflow_run_id", "tenant",
+        "target", "error_type", "limit", "cursor",
     }  # fmt: skip
     schemas = document["components"]["schemas"]
     assert "last_event" not in schemas["TaskView"]["properties"]

@@ -34,7 +34,11 @@ class Release:
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs `callboard` of this release."""
-        program = [sys.executable, *CALLBOARD, *arguments]
+        return self.run(*CALLBOARD, *arguments)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs Python."""
+        program = [sys.executable, *arguments]
         return subprocess.run(program, cwd=self.tree, env=self.environment, capture_output=True, text=True, timeout=120)
 
     def start(self, log: Path, *arguments: str, **options: Any) -> "Running":

@@ -1,7 +1,8 @@
 """Reads what was measured."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple
+from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +11,10 @@ from state.database import fetch, retrying
 Resolution = Literal["minute", "hour", "day"]
 
 DEFAULT_LIMIT = 100
+_FORMAT = "%Y-%m-%dT%H:%MZ"
+
+
+_SPANS: dict[Resolution, str] = {"minute": "1 hour", "hour": "1 day", "day": "30 days"}
 
 
 class Place(NamedTuple):
@@ -19,6 +24,19 @@ class Place(NamedTuple):
     actor: str
     agent_name: str
     task_type: str
+
+    def __str__(self) -> str:
+        """In ASCII, for cursors."""
+        names = (quote(name, safe="") for name in self[1:])
+        return "/".join([self.period.astimezone(UTC).strftime(_FORMAT), *names])
+
+    @classmethod
+    def parse(cls, text: str) -> "Place":
+        """Raises ValueError if the text is no place."""
+        period, *names = text.split("/")
+        if len(names) != len(cls._fields) - 1:
+            raise ValueError(f"not a place in the metrics: {text!r}")
+        return cls(datetime.strptime(period, _FORMAT).replace(tzinfo=UTC), *map(unquote, names))
 
 
 class TaskMetrics(BaseModel):
@@ -53,8 +71,8 @@ class TaskMetrics(BaseModel):
 @retrying
 def list_metrics(
     *,
-    since: datetime,
-    until: datetime,
+    since: datetime | None = None,
+    until: datetime | None = None,
     resolution: Resolution = "minute",
     actor: str | None = None,
     agent_name: str | None = None,
@@ -63,13 +81,15 @@ def list_metrics(
     limit: int = DEFAULT_LIMIT,
 ) -> list[TaskMetrics]:
     """Newest first, then by actor, agent and task type: all whole periods that overlap with the time from `since` to
-    `until`. Lists only minutes that are measured, and only actors and agents of which something happened. `before`: the
-    last place of the previous page."""
+    `until`. Without `until` up to now; without `since` an hour of minutes, a day of hours or 30 days before `until`.
+    Lists only minutes that are measured, and only actors and agents of which something happened. `before`: the last
+    place of the previous page."""
     rows = fetch(
         "metrics",
         {
             "since": since,
             "until": until,
+            "span": _SPANS[resolution],
             "resolution": resolution,
             "actor": actor,
             "agent_name": agent_name,

@@ -1,12 +1,13 @@
--- Newest first. Lists whole periods: all that overlap with the time from `since` to `until`. The days that are over are in
+-- Newest first. Lists whole periods: all that overlap with the time from `since` (without it: `span` earlier) to `until`
+-- (without it: now). The days that are over are in
 -- a table of their own; anything else is added up from minutes. The `before_` parameters are the last row of the page
 -- before.
 WITH asked AS MATERIALIZED (
-    SELECT date_trunc(%(resolution)s, %(since)s::timestamptz, 'UTC') AS begins,
-           least(date_trunc(%(resolution)s, %(until)s::timestamptz - interval '1 microsecond', 'UTC'),
-                 %(before_period)s::timestamptz) + ('1 ' || %(resolution)s)::interval AS ends,
+    SELECT date_trunc(%(resolution)s, coalesce(%(since)s::timestamptz, u.until - %(span)s::interval), 'UTC') AS begins,
+           least(date_trunc(%(resolution)s, u.until - interval '1 microsecond', 'UTC'), %(before_period)s::timestamptz)
+               + ('1 ' || %(resolution)s)::interval AS ends,
            CASE WHEN %(resolution)s = 'day' THEN date_trunc('day', p.measured_until, 'UTC') ELSE '-infinity' END AS today
-    FROM callboard.metrics_progress p
+    FROM callboard.metrics_progress p, (SELECT coalesce(%(until)s::timestamptz, callboard.now()) AS until) AS u
 ), periods AS NOT MATERIALIZED (
     SELECT date_trunc(%(resolution)s, q.minute, 'UTC') AS period, q.actor, q.agent_name, q.task_type,
            q.tasks_created, q.tasks_completed, q.tasks_failed, q.attempts, q.attempts_failed, q.latency_sum,

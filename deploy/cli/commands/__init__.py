@@ -10,6 +10,7 @@ from deploy.cli.commands import (
     control,
     deadletters,
     gates,
+    metrics,
     migrate,
     queues,
     recall,
@@ -36,6 +37,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "redrive": deadletters.redrive,
     "dismiss": deadletters.dismiss,
     "workers": workers.workers,
+    "metrics": metrics.metrics,
     "agents": agents.agents,
     "recall": recall.recall,
 }

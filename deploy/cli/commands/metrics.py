@@ -1,0 +1,123 @@
+"""`callboard metrics`: shows what happened to the tasks, by the minute, the hour or the day."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deploy.cli.exits import BAD_INPUT, Failure
+from deploy.cli.options import ActorOption, JsonOption
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from state.metrics.reads import Place, TaskMetrics
+
+
+class Resolution(StrEnum):
+    minute = "minute"
+    hour = "hour"
+    day = "day"
+
+
+def _parse_moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter("expected a date or a moment in ISO 8601, such as 2030-01-31T08:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def metrics(
+    resolution: Annotated[
+        Resolution, typer.Option("--by", help="The length of a period. Minutes are kept for 30 days, days for ever.")
+    ] = Resolution.hour,
+    since: Annotated[
+        datetime | None,
+        typer.Option(
+            "--from",
+            parser=_parse_moment,
+            metavar="MOMENT",
+            help="Default: an hour of minutes, a day of hours or 30 days; without a zone in UTC.",
+        ),
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option("--to", parser=_parse_moment, metavar="MOMENT", help="Default: now.")
+    ] = None,
+    actor: ActorOption = None,
+    agent_name: Annotated[str | None, typer.Option(help="Only tasks of this agent.")] = None,
+    task_type: Annotated[str | None, typer.Option(help="Only tasks of this type of an agent.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="The largest number of rows to print.")] = 100,
+    before: Annotated[
+        str | None, typer.Option(metavar="PLACE", help="Continue after this row, the last one of the page before.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how many tasks came, ended and failed, and how long they took.
+
+    \b
+    Examples:
+      callboard metrics
+      callboard metrics --by minute --actor summarize
+      callboard metrics --by day --from 2030-01-01 --agent-name writer
+      callboard metrics --json | jq '[.items[].tasks_failed] | add'
+    """
+    from deploy.cli.output import open_console, print_json
+    from deploy.cli.store import open_store
+    from state.metrics.reads import list_metrics
+
+    if since is not None and until is not None and until <= since:
+        raise Failure(BAD_INPUT, "--to must be later than --from.")
+    place = None if before is None else _parse_place(before)
+    with open_store():
+        found = list_metrics(
+            since=since, until=until, resolution=resolution.value, actor=actor, agent_name=agent_name,
+            task_type=task_type, before=place, limit=limit + 1,
+        )  # fmt: skip
+    rows, more = found[:limit], len(found) > limit
+    cursor = str(rows[-1].place) if more else None
+    if as_json:
+        print_json({"items": [row.model_dump(mode="json") for row in rows], "next_cursor": cursor})
+    elif not rows:
+        typer.echo("Nothing happened.")
+    else:
+        open_console().print(_tabulate(rows))
+        if more:
+            typer.echo(f"There are more: callboard metrics --before {cursor} (with the same filters)")
+
+
+def _parse_place(text: str) -> "Place":
+    from state.metrics.reads import Place
+
+    try:
+        return Place.parse(text)
+    except ValueError:
+        raise Failure(BAD_INPUT, f"--before: {text!r} is not the end of a page.") from None
+
+
+def _tabulate(rows: "list[TaskMetrics]") -> "Table":
+    from rich.text import Text
+
+    from deploy.cli.output import format_duration, sanitize, start_table
+
+    table = start_table()
+    table.add_column("UTC", no_wrap=True)
+    table.add_column("Actor", overflow="fold")
+    table.add_column("Agent", overflow="fold")
+    for heading in ("Created", "Completed", "Failed", "Latency", "Errors", "Heartbeat"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        agent = f"{row.agent_name} {row.task_type}" if row.agent_name else ""
+        table.add_row(
+            row.period.astimezone(UTC).strftime("%Y-%m-%d %H:%M"),
+            Text(sanitize(row.actor)),
+            Text(sanitize(agent)),
+            str(row.tasks_created),
+            str(row.tasks_completed),
+            Text(str(row.tasks_failed), style="bold red" if row.tasks_failed else ""),
+            "-" if row.average_latency is None else format_duration(row.average_latency),
+            "-" if row.error_rate is None else f"{row.error_rate:.1%}",
+            "-" if row.worker_heartbeat_delay is None else format_duration(row.worker_heartbeat_delay),
+        )
+    return table

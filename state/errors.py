@@ -55,20 +55,24 @@ class IllegalTransition(StateError):
         self.status = status
 
 
-class WorkflowNotFound(StateError):
+class WorkflowError(StateError):
+    """Base of the errors about workflows."""
+
+
+class WorkflowNotFound(WorkflowError):
     def __init__(self, workflow_id: str) -> None:
         super().__init__(f"There is no workflow {workflow_id!r}.")
         self.workflow_id = workflow_id
 
 
-class StepNotFound(StateError):
+class StepNotFound(WorkflowError):
     def __init__(self, workflow_id: str, step: str) -> None:
         super().__init__(f"Workflow {workflow_id} has no step {step!r}.")
         self.workflow_id = workflow_id
         self.step = step
 
 
-class InvalidWorkflow(StateError):
+class InvalidWorkflow(WorkflowError):
     """A workflow that cannot run as it is declared. `step`: the key of the step at fault."""
 
     def __init__(self, message: str, field: str, step: str | None) -> None:
@@ -77,7 +81,7 @@ class InvalidWorkflow(StateError):
         self.step = step
 
 
-class IllegalWorkflow(StateError):
+class IllegalWorkflow(WorkflowError):
     """Not possible while the workflow is in this status."""
 
     def __init__(self, workflow_id: str, verb: str, status: str) -> None:
@@ -102,7 +106,7 @@ class StepsStillFailed(IllegalWorkflow):
         self.steps = steps
 
 
-class IllegalStep(StateError):
+class IllegalStep(WorkflowError):
     """Not possible while the step is in this status."""
 
     def __init__(self, workflow_id: str, step: str, verb: str, status: str) -> None:
@@ -200,6 +204,10 @@ class UnknownAgent(StateError, ValueError):
             self.field, self.known = "agent_name", list(agents)
             text = f"There is no agent {agent_name!r}. Known agents: {', '.join(self.known) or 'none'}."
         super().__init__(text)
+
+
+class InvalidDeclaration(StateError, ValueError):
+    """The modules of CALLBOARD_ACTORS declare an agent twice, or by a name that is not possible."""
 
 
 class TasksRefused(StateError):

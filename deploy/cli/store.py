@@ -23,11 +23,11 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
     try:
         _open(current_schema)
         yield
-    except (errors.TaskNotFound, errors.UnknownActor) as missing:
+    except (errors.TaskNotFound, errors.UnknownActor, errors.WorkflowNotFound, errors.StepNotFound) as missing:
         raise Failure(NOT_FOUND, str(missing)) from missing
-    except errors.InvalidPayload as refused:
+    except (errors.InvalidPayload, errors.InvalidWorkflow) as refused:
         raise Failure(BAD_INPUT, str(refused)) from refused
-    except (errors.IllegalTransition, errors.DedupKeyTaken) as refused:
+    except (errors.IllegalTransition, errors.DedupKeyTaken, errors.IllegalWorkflow, errors.IllegalStep) as refused:
         raise Failure(NOT_POSSIBLE, str(refused)) from refused
     except errors.NotReady as reason:
         raise Failure(NO_DATABASE, str(reason)) from reason
@@ -40,10 +40,13 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
 
 def load_actors() -> None:
     """Imports the modules of CALLBOARD_ACTORS. Commands that need payload models or queue names call it."""
+    from state.errors import InvalidDeclaration
     from state.tasks import catalog
 
     try:
         catalog.load_actors()
+    except InvalidDeclaration as wrong:
+        raise Failure(BAD_INPUT, str(wrong)) from wrong
     except ImportError as missing:
         raise Failure(BAD_INPUT, f"CALLBOARD_ACTORS names a module that cannot be imported: {missing}.") from missing
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from state import jsonsafe
-from state.errors import InvalidPayload, UnknownAgent
+from state.errors import InvalidDeclaration, InvalidPayload, UnknownAgent
 from state.gates import Gate
 from state.tasks.catalog import Role
 from state.tasks.priorities import MEDIUM
@@ -47,13 +47,13 @@ _agents: dict[tuple[str, str], AgentSpec] = {}
 
 
 def register(spec: AgentSpec) -> None:
-    """Raises ValueError if the name is not usable, or declared by another function as well."""
+    """Raises InvalidDeclaration if the name is not possible, or declared by another function as well."""
     for field, name in (("agent name", spec.agent_name), ("task type", spec.task_type)):
         if not (0 < len(name) <= _LONGEST_NAME and name.isprintable()):
-            raise ValueError(f"{spec.source}: the {field} must be 1 to {_LONGEST_NAME} printable characters")
+            raise InvalidDeclaration(f"{spec.source}: the {field} must be 1 to {_LONGEST_NAME} printable characters")
     known = _agents.setdefault((spec.agent_name, spec.task_type), spec)
     if known.source != spec.source:
-        raise ValueError(
+        raise InvalidDeclaration(
             f"Agent {spec.agent_name!r} has the task type {spec.task_type!r} twice: "
             f"{known.source} and {spec.source} declare it."
         )

@@ -10,7 +10,7 @@ import state
 from broker import Context, agent, run_agent
 from broker.testing.actor_run import run_actor
 from state.agents import catalog
-from state.errors import InvalidPayload, UnknownAgent
+from state.errors import InvalidDeclaration, InvalidPayload, UnknownAgent
 from state.gates import Gate
 
 
@@ -71,16 +71,16 @@ def test_the_same_name_twice_is_an_error_that_names_both() -> None:
     agent("Maker", "make")(work)
     agent("Maker", "make")(work)  # a module that is loaded again
     agent("Maker", "repair")(other_work)
-    with pytest.raises(ValueError, match=r"twice: \S+\.work \(\S+\) and \S+\.other_work \(\S+\) declare it"):
+    with pytest.raises(InvalidDeclaration, match=r"twice: \S+\.work \(\S+\) and \S+\.other_work \(\S+\) declare it"):
         agent("Maker", "make")(other_work)
     assert run_actor(actors.agent.agent, payload("Maker", size=1)).result == {"text": "x"}  # the first one stays
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "a\nb", "a\x00"])
 def test_names_that_cannot_be(name: str) -> None:
-    with pytest.raises(ValueError, match="agent name must be 1 to 200 printable characters"):
+    with pytest.raises(InvalidDeclaration, match="agent name must be 1 to 200 printable characters"):
         agent(name, "make")(work)
-    with pytest.raises(ValueError, match="task type must be 1 to 200 printable characters"):
+    with pytest.raises(InvalidDeclaration, match="task type must be 1 to 200 printable characters"):
         agent("Maker", name)(work)
 
 

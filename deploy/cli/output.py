@@ -22,6 +22,11 @@ _STYLES = {
     "completed": "green",
     "canceled": "bright_black",
     "dead": "bold red",
+    # Workflows and their steps.
+    "pending": "cyan",
+    "escalated": "bold red",
+    "rejected": "red",
+    "expired": "red",
     # Outcomes of attempts.
     "failed": "red",
     "lost": "red",

@@ -19,6 +19,7 @@ from state.database.notifier import flush_hints
 from state.errors import StateError
 from state.logs import configure_logs
 from state.tasks.catalog import load_actors
+from state.workers.processes import hide_memory
 from taskapi.api.openapi import serve_document
 from taskapi.api.operation import Operation, build_routes
 from taskapi.api.problems import Problem, handle_failure
@@ -43,9 +44,11 @@ from taskapi.resources import (
     targets,
     tasks,
     workers,
+    workflow_control,
+    workflows,
 )
 from taskapi.resources.home import get_home
-from taskapi.streams import project_stream, queue_stream, task_stream
+from taskapi.streams import project_stream, queue_stream, task_stream, workflow_stream
 from taskapi.streams.feed import Feed, Pace
 from taskapi.streams.queue_stream import QueueWatch
 
@@ -62,6 +65,9 @@ OPERATIONS: list[Operation] = [
     *project_queue.OPERATIONS,
     *projects.OPERATIONS,
     *project_stream.OPERATIONS,
+    *workflows.OPERATIONS,
+    *workflow_stream.OPERATIONS,
+    *workflow_control.OPERATIONS,
     *workers.OPERATIONS,
     *metrics.OPERATIONS,
     *actors.OPERATIONS,
@@ -84,6 +90,7 @@ def create_app(pace: Pace | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        hide_memory()
         await run_in_threadpool(get_database().pool)
         feed = app.state.feed = Feed(pace or Pace())
         queue_watch = app.state.queue_watch = QueueWatch(feed.pace)

@@ -19,6 +19,7 @@ from deploy.cli.commands import (
     up,
     watch,
     workers,
+    workflow,
 )
 from deploy.cli.commands import list as listing
 
@@ -44,4 +45,5 @@ COMMANDS: dict[str, Callable[..., None]] = {
 GROUPS: dict[str, typer.Typer] = {
     "gates": gates.group,
     "queues": queues.group,
+    "workflow": workflow.group,
 }

@@ -1,12 +1,12 @@
-"""Follows a task's history event by event, also across a restart of the database."""
+"""Follows the history of a task, or of a workflow, event by event, also across a restart of the database."""
 
 import threading
 import time
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from deploy.cli.exits import NO_DATABASE, Failure
-from state import Event, Task, get_events, get_task
+from state import Event, get_events
 from state.database.errors import DatabaseUnavailable
 from state.database.listener import Listener
 from state.database.notifier import EVERYTHING, TASKS
@@ -17,36 +17,56 @@ _RETRY_SECONDS = 1.0
 _MAX_OUTAGE = 120.0  # seconds without a database after which the command fails
 
 
-class Screen(Protocol):
-    """Shows a task to the user."""
+class Followed(Protocol):
+    """What can be followed, as it is at one moment."""
 
-    def show_snapshot(self, task: Task) -> None: ...
+    @property
+    def last_event(self) -> int: ...
+    @property
+    def finished(self) -> bool: ...
+
+
+_State = TypeVar("_State", bound=Followed)
+_Shown = TypeVar("_Shown", contravariant=True)
+
+
+class Screen(Protocol[_Shown]):
+    """Shows a task, or something else that has events, to the user."""
+
+    def show_snapshot(self, state: _Shown, /) -> None: ...
     def show_event(self, event: Event) -> None: ...
     def show_outage(self) -> None:
         """The database does not answer. Called again and again until it does."""
 
-    def show_end(self, task: Task) -> None: ...
+    def show_end(self, state: _Shown, /) -> None: ...
 
 
-def follow(task: Task, screen: Screen) -> Task:
-    """Shows the task and all its later events. Returns the finished task."""
+def follow(its_id: str, read: Callable[[str], _State], screen: Screen[_State]) -> _State:
+    """Shows what has this id, and all its later events, until it is finished. Returns its last state."""
     notified = threading.Event()
 
-    def on_notification(task_ids: Sequence[str]) -> None:
-        if task.task_id in task_ids or EVERYTHING in task_ids:
+    def on_notification(ids: Sequence[str]) -> None:
+        if its_id in ids or EVERYTHING in ids:
             notified.set()
 
-    screen.show_snapshot(task)
+    state = read(its_id)
+    screen.show_snapshot(state)
     listener = Listener(TASKS, on_notification)
     listener.start()
     try:
-        return _read_to_end(task, screen, notified, listener)
+        return _read_to_end(its_id, read, state.last_event, screen, notified, listener)
     finally:
         listener.stop()
 
 
-def _read_to_end(task: Task, screen: Screen, notified: threading.Event, listener: Listener) -> Task:
-    position = task.last_event
+def _read_to_end(
+    its_id: str,
+    read: Callable[[str], _State],
+    position: int,
+    screen: Screen[_State],
+    notified: threading.Event,
+    listener: Listener,
+) -> _State:
     last_answer = time.monotonic()
     was_connected = False
     while True:
@@ -55,9 +75,9 @@ def _read_to_end(task: Task, screen: Screen, notified: threading.Event, listener
             screen.show_outage()  # the listener notices at once; the reads below retry for a while before they fail
         was_connected = was_connected or listener.connected.is_set()
         try:
-            # The task first: if it has finished, the events read after it are complete.
-            task = get_task(task.task_id)
-            events = get_events(task.task_id, after=position)
+            # The state first: if it is finished, the events read after it are complete.
+            state = read(its_id)
+            events = get_events(its_id, after=position)
         except (DatabaseUnavailable, NotReady) as lost:
             screen.show_outage()
             if time.monotonic() - last_answer > _MAX_OUTAGE:
@@ -68,8 +88,8 @@ def _read_to_end(task: Task, screen: Screen, notified: threading.Event, listener
         for event in events:
             screen.show_event(event)
             position = event.n
-        if task.finished and position >= task.last_event:
-            screen.show_end(task)
-            return task
+        if state.finished and position >= state.last_event:
+            screen.show_end(state)
+            return state
         if not events:
             notified.wait(_POLL_SECONDS)

@@ -31,7 +31,7 @@ _OUTAGE = "The database does not answer; waiting for it"
 
 
 @contextmanager
-def open_screen(as_json: bool) -> Iterator[Screen]:
+def open_screen(as_json: bool) -> Iterator[Screen[Task]]:
     if as_json:
         yield JsonScreen()
         return

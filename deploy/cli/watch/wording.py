@@ -16,10 +16,23 @@ def describe(event: Event) -> str:
             return format_progress(data)
         case "control":
             return f"{sanitize(data.get('request'))} {sanitize(data.get('stage'))}"
+        case "step":
+            return _describe_step(data)
         case "token":
             return sanitize(data.get("text"))
         case _:
             return f"{sanitize(event.kind)} {sanitize_json(data, 500)}"
+
+
+def _describe_step(data: dict[str, Any]) -> str:
+    words = f"step {sanitize(data.get('step'))}: {data.get('from') or 'added'} -> {data.get('to')}"
+    if data.get("by"):
+        words += f" by {sanitize(data['by'])}"
+    if data.get("note"):
+        words += f" ({sanitize(data['note'])})"
+    if data.get("error"):
+        words += f": {format_error(data['error'])}"
+    return words
 
 
 def _describe_move(data: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from state.tasks.ids import is_task_id
 from taskapi.api.problems import Problem
 
 _MAX_POSITION = 2**31 - 1  # the n of an event is an integer of four bytes
+_MAX_KEY = 255  # characters of an Idempotency-Key
 
 _Query = TypeVar("_Query", bound=BaseModel)
 
@@ -51,6 +52,14 @@ def parse_task_id(request: Request) -> str:
     if not is_task_id(task_id):
         raise TaskNotFound(task_id)
     return task_id
+
+
+def parse_idempotency_key(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= _MAX_KEY and key.isascii() and key.isprintable()):
+        message = f"must be 1 to {_MAX_KEY} printable characters"
+        raise Problem.at_field("invalid-parameter", "Idempotency-Key", message)
+    return key
 
 
 def is_position(text: str) -> bool:

@@ -21,8 +21,11 @@ from state.errors import (
     IdempotencyConflict,
     IdempotencyPending,
     IllegalItemStatus,
+    IllegalStep,
     IllegalTransition,
+    IllegalWorkflow,
     InvalidPayload,
+    InvalidWorkflow,
     ItemNotFound,
     NotReady,
     ProjectNotFound,
@@ -30,9 +33,14 @@ from state.errors import (
     QueueAlreadyRunning,
     RunReplaced,
     StateError,
+    StepNotFound,
+    StepsStillFailed,
     TaskNotFound,
     UnknownActor,
     UnknownAgent,
+    WorkflowError,
+    WorkflowNotFound,
+    WorkflowNotRunning,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -56,16 +64,21 @@ PROBLEMS: dict[str, tuple[int, str]] = {  # status and title by token
     "prompt-not-found": (404, "No such prompt"),
     "project-not-found": (404, "No such project"),
     "item-not-found": (404, "No such item"),
+    "workflow-not-found": (404, "No such workflow"),
+    "step-not-found": (404, "The workflow has no such step"),
     "method-not-allowed": (405, "This method is not possible here"),
     "illegal-transition": (409, "Not possible in this status"),
     "dedup-key-taken": (409, "Another task holds its dedup key"),
     "queue-already-running": (409, "The queue of this project is already running"),
+    "workflow-not-running": (409, "Tasks can be added to a running workflow only"),
+    "steps-still-failed": (409, "Steps of the workflow must be repaired first"),
     "idempotency-pending": (409, "The first request is still under way"),
     "body-too-large": (413, "The body is too large"),
     "range-not-satisfiable": (416, "No such range of bytes"),
     "misdirected-request": (421, "This server answers on the local machine only"),
     "empty-filter": (422, "A filter is required, or `all`"),
     "invalid-input": (422, "A field of the body is wrong"),
+    "invalid-workflow": (422, "The workflow cannot run as it is declared"),
     "invalid-parameter": (422, "A parameter or header is wrong"),
     "idempotency-conflict": (422, "The key was used with another body"),
     "internal-error": (500, "Something went wrong on our side"),
@@ -97,6 +110,8 @@ class ProblemView(BaseModel):
     error: str
     field: str | None = None
     task_id: str | None = None
+    workflow_id: str | None = None
+    step: str | None = None
     known: list[str] | None = None
 
 
@@ -172,6 +187,8 @@ def _from_state_error(failure: StateError) -> Problem:
     match failure:
         case TaskNotFound():
             return Problem("task-not-found", text, {"task_id": jsonsafe.clean_text(failure.task_id, _MAX_ECHO)})
+        case WorkflowError():
+            return _from_workflow_error(failure)
         case ContentStoreFailed():
             return Problem("content-store-failed", "Try again in a moment.", headers={"Retry-After": "5"})
         case UnknownActor():
@@ -208,6 +225,33 @@ def _from_conflict(failure: StateError) -> Problem:
             return Problem("dedup-key-taken", text, {"task_id": failure.task_id, "holder": failure.holder})
         case _:
             return _internal_error()
+
+
+def _from_workflow_error(failure: WorkflowError) -> Problem:
+    text = str(failure)
+    match failure:
+        case WorkflowNotFound():
+            return Problem("workflow-not-found", text, {"workflow_id": _echo(failure.workflow_id)})
+        case StepNotFound():
+            return Problem("step-not-found", text, {"workflow_id": failure.workflow_id, "step": _echo(failure.step)})
+        case InvalidWorkflow():
+            named = {} if failure.step is None else {"step": _echo(failure.step)}
+            return Problem("invalid-workflow", text, {"field": _echo(failure.field), **named})
+        case StepsStillFailed():
+            members = {"workflow_id": failure.workflow_id, "workflow_status": failure.status, "steps": failure.steps}
+            return Problem("steps-still-failed", text, members)
+        case IllegalWorkflow():
+            token = "workflow-not-running" if isinstance(failure, WorkflowNotRunning) else "illegal-transition"
+            return Problem(token, text, {"workflow_id": failure.workflow_id, "workflow_status": failure.status})
+        case IllegalStep():
+            members = {"workflow_id": failure.workflow_id, "step": failure.step, "step_status": failure.status}
+            return Problem("illegal-transition", text, members)
+        case _:
+            return _internal_error()
+
+
+def _echo(text: str) -> str:
+    return jsonsafe.clean_text(text, _MAX_ECHO)
 
 
 def _not_ready(detail: str) -> Problem:

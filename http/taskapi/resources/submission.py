@@ -15,12 +15,11 @@ from state.tasks.submission import submit_new
 from taskapi.api.bodies import parse_body, read_raw_body
 from taskapi.api.moments import Moment
 from taskapi.api.operation import PREFIX, Operation
+from taskapi.api.parameters import parse_idempotency_key
 from taskapi.api.priorities import Priority
 from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
 from taskapi.resources.tasks import Links, TaskView
-
-_MAX_KEY = 255  # characters of an Idempotency-Key
 
 
 class TaskOptions(BaseModel):
@@ -40,6 +39,7 @@ class TaskOptions(BaseModel):
     target: str | None = Field(None, min_length=1, max_length=200, description="A target runs one task at a time.")
     dedup_key: str | None = Field(None, min_length=1, max_length=200)
     dedup_ttl_seconds: float = Field(24 * 3600.0, ge=0, description="The longest time that the key is held.")
+    workflow_id: str | None = Field(None, max_length=200, description="A running workflow that the task joins.")
 
     def build_task(self, actor: str, payload: dict[str, Any]) -> NewTask:
         options = {name: getattr(self, name) for name in TaskOptions.model_fields}
@@ -83,19 +83,11 @@ class AcceptedTask(TaskView):
 
 
 async def post_task(request: Request) -> Response:
-    return await run_verb(request, _submit_task, await read_raw_body(request), _parse_idempotency_key(request))
+    return await run_verb(request, _submit_task, await read_raw_body(request), parse_idempotency_key(request))
 
 
 async def post_summarize(request: Request) -> Response:
-    return await run_verb(request, _submit_text, await read_raw_body(request), _parse_idempotency_key(request))
-
-
-def _parse_idempotency_key(request: Request) -> str | None:
-    key = request.headers.get("idempotency-key")
-    if key is not None and not (0 < len(key) <= _MAX_KEY and key.isascii() and key.isprintable()):
-        message = f"must be 1 to {_MAX_KEY} printable characters"
-        raise Problem.at_field("invalid-parameter", "Idempotency-Key", message)
-    return key
+    return await run_verb(request, _submit_text, await read_raw_body(request), parse_idempotency_key(request))
 
 
 def _submit_task(raw: bytes, key: str | None) -> Response:
@@ -140,6 +132,8 @@ _PROBLEMS = (
     "invalid-encoding",
     "invalid-json",
     "unknown-actor",
+    "workflow-not-found",
+    "workflow-not-running",
     "idempotency-pending",
     "body-too-large",
     "invalid-input",

@@ -1,6 +1,6 @@
 """Tasks: the list, one task, its attempts and its events."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -133,17 +133,19 @@ async def get_attempts_of_one(request: Request) -> Response:
 
 
 async def get_events_of_one(request: Request) -> Response:
+    return await send_events(request, get_task, parse_task_id(request))
+
+
+async def send_events(request: Request, require: Callable[[str], object], its_id: str) -> Response:
+    """Sends a page of the history of a task, or of something else that has events. `require` raises an error if there
+    is no such thing: its list of events would otherwise be empty."""
     query = parse_query(request, EventQuery)
     position = query.get_position(is_position)
     after = query.after if position is None else int(position)
-    found = await run_verb(request, _get_events, parse_task_id(request), after, query.fetch_limit)
+    await run_verb(request, require, its_id)
+    found = await run_verb(request, get_events, its_id, after, query.fetch_limit)
     events, next_cursor = query.cut(found, lambda event: str(event.n))
     return send_json(Page[EventView](items=[EventView.of(event) for event in events], next_cursor=next_cursor))
-
-
-def _get_events(task_id: str, after: int, limit: int) -> list[Event]:
-    get_task(task_id)  # raises TaskNotFound; an unknown task would otherwise have an empty list of events
-    return get_events(task_id, after, limit)
 
 
 OPERATIONS = [

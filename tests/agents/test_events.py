@@ -193,11 +193,11 @@ def test_a_run_of_a_project_is_recorded_by_its_item(agent_worker: AgentWorker, c
     """The function alone, with the results that runs have."""
     ended = (
         "SELECT callboard.record_agent_event(jsonb_populate_record(t, jsonb_build_object("
-        "'id', %s::text, 'actor', 'project_run', 'result', %s::jsonb))) FROM callboard.tasks t LIMIT 1"
+        "'id', %s::text, 'actor', 'project_run', 'payload', t.payload || '{\"title\": \"Sort the shelf\"}',"
+        " 'result', %s::jsonb))) FROM callboard.tasks t LIMIT 1"
     )
     submit_agent()
-    item = '{"item_id": "it_1", "title": "Sort the shelf", "status": "completed", "agent_name": "text", '
-    item += '"task_type": "statistics", "result": {"summary": "sorted"}}'
+    item = '{"item_id": "it_1", "title": "Sort the shelf", "status": "completed", "result": {"summary": "sorted"}}'
     connection.execute(ended, ["tq_run", item])
     connection.execute(ended, ["tq_nothing", '{"item_id": null}'])
     connection.execute(ended, ["tq_null", "null"])

@@ -31,7 +31,9 @@ def health(client: httpx2.Client) -> dict[str, Any]:
     answer = client.get("/health")
     document: dict[str, Any] = answer.json()
     assert sorted(document) == ["components", "status", "timestamp"]
-    assert sorted(document["components"]) == ["actors", "circuit_breakers", "consumption", "database", "workers"]
+    assert sorted(document["components"]) == [
+        "actors", "circuit_breakers", "consumption", "database", "recall", "workers",
+    ]  # fmt: skip
     assert datetime.fromisoformat(document["timestamp"]).tzinfo is not None
     assert answer.status_code == (503 if document["status"] == "unhealthy" else 200)
     return document

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from state.agents.events import explain_missing_vectors
 from state.database.errors import DatabaseError
 from state.errors import NotReady
 from state.logs import log
@@ -46,12 +47,20 @@ class ActorsHealth(BaseModel):
     detail: str | None
 
 
+class RecallHealth(BaseModel):
+    """How agent events are searched. Without pgvector, by their words; that does not make the system unhealthy."""
+
+    status: Literal["vector", "text", "unknown"]
+    detail: str | None
+
+
 class HealthComponents(BaseModel):
     database: DatabaseHealth
     workers: WorkersHealth
     circuit_breakers: dict[str, str]
     consumption: ConsumptionHealth
     actors: ActorsHealth
+    recall: RecallHealth
 
 
 class Health(BaseModel):
@@ -84,6 +93,7 @@ def _examine() -> Health:
     began = time.perf_counter()
     try:
         system = read_system_health()
+        missing = explain_missing_vectors()
     except (DatabaseError, NotReady) as failure:
         log.warning("unhealthy", error=str(failure).strip())
         return _build_health("unhealthy", _UNKNOWN)
@@ -95,6 +105,7 @@ def _examine() -> Health:
         circuit_breakers=system.breakers,
         consumption=_examine_consumption(system),
         actors=_examine_actors(system.unknown_actors),
+        recall=RecallHealth(status="text" if missing else "vector", detail=missing),
     )
     healthy = (
         system.workers > 0
@@ -113,6 +124,7 @@ _UNKNOWN = HealthComponents(
         status="unknown", running=None, oldest_queued_seconds=None, last_started_seconds=None
     ),
     actors=ActorsHealth(status="unknown", missing=[], detail=None),
+    recall=RecallHealth(status="unknown", detail=None),
 )
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from state.disk import sync
 from state.errors import ContentNotFound, ContentStoreFailed
 from state.settings import get_settings
 
@@ -79,11 +80,11 @@ class FileStore:
             copy = final.with_name(f".{file.name}")
             try:
                 shutil.copyfile(file, copy)
-                _sync(copy)
+                sync(copy)
                 copy.rename(final)
             finally:
                 copy.unlink(missing_ok=True)
-        _sync(final.parent)  # a row will name the file, which must be there after a power cut as well
+        sync(final.parent)  # a row will name the file, which must be there after a power cut as well
 
 
 class Readable(Protocol):
@@ -126,11 +127,3 @@ def _s3_store(url: str, endpoint: str | None, region: str | None) -> ContentStor
 
 
 os.register_at_fork(after_in_child=_s3_store.cache_clear)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

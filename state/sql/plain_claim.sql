@@ -4,9 +4,4 @@ WITH candidates AS MATERIALIZED (
     WHERE state = 'queued' AND queue_name = %(queue)s AND message_id <> ALL (string_to_array(%(held)s, ',')::uuid[])
     ORDER BY mtime LIMIT %(room)s
     FOR UPDATE SKIP LOCKED
-), locked AS MATERIALIZED (
-    SELECT message_id FROM candidates WHERE pg_try_advisory_lock(callboard.plain_lock(%(queue)s, message_id))
-)
-UPDATE dramatiq.queue q SET state = 'consumed', mtime = now()
-FROM locked WHERE q.message_id = locked.message_id
-RETURNING q.message_id::text AS id, q.message::text AS body
+), /*consume_candidates*/

@@ -9,6 +9,7 @@ from pathlib import Path
 from state.database.embedded.account import Account, allow_access, choose_account, find_binaries
 from state.database.embedded.filelock import FileLock
 from state.database.embedded.socketfolder import make_socket_folder
+from state.disk import sync
 from state.errors import NotReady
 
 _MARK = "Held by the embedded Postgres as long as one of its processes lives.\n"
@@ -33,7 +34,7 @@ def initialize(data: Path, lock: FileLock) -> None:
     if done.returncode != 0:
         raise NotReady(f"The embedded Postgres cannot be created in {data}: {done.stderr.strip()}")
     unfinished.rename(data)  # also replaces an empty folder
-    _sync(data.parent)
+    sync(data.parent)
 
 
 def launch(data: Path, lock: FileLock, *, remove_lock_files: bool) -> None:
@@ -71,11 +72,3 @@ def _run(command: list[str], account: Account, lock: FileLock) -> "subprocess.Co
         )
     except OSError as failure:
         raise NotReady(f"{command[0]} cannot be started: {failure}") from failure
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

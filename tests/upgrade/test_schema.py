@@ -99,6 +99,18 @@ def test_a_database_whose_migration_to_release_21_was_interrupted_is_refused(url
     refuse_to_migrate(url_21, r"to schema 21 is not complete. Run `callboard migrate` of release 21 first")
 
 
+def test_rows_that_release_15_has_left_do_not_stop_the_migration(url_21: str) -> None:
+    with psycopg.connect(url_21, autocommit=True) as connection:
+        connection.execute("INSERT INTO callboard.gate_starts (gate, at, n) VALUES ('p', now(), NULL), ('p', now(), 1)")
+        connection.execute(
+            "INSERT INTO callboard.workers (id, host, boot_id, pid_namespace, pid, process_started, queues, threads, "
+            "started_at, seen_at, stopped_at) VALUES ('old', '', '', '', 1, 1, '{}', 1, now(), now(), now())"
+        )
+        migrate()
+        assert connection.execute("SELECT n FROM callboard.gate_starts").fetchall() == [(1,)]
+        assert connection.execute("SELECT actors FROM callboard.workers").fetchall() == [([],)]
+
+
 def test_every_table_has_a_comment(database_url: str) -> None:
     tables = (
         "SELECT c.oid::regclass::text FROM pg_class c "

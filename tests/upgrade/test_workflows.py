@@ -41,8 +41,8 @@ def test_a_worker_of_the_previous_release_does_all_steps_of_a_workflow(
     rows = connection.execute(
         "SELECT t.step, t.epoch, t.result -> 'top_words' AS top, t.started_at, t.finished_at, "
         "(SELECT count(*) FROM callboard.agent_events e WHERE e.task_id = t.id) AS events, "
-        "(SELECT w.process_started IS NOT NULL FROM callboard.workers w JOIN callboard.attempts a ON a.worker_id = w.id "
-        "WHERE a.task_id = t.id) AS by_old FROM callboard.tasks t WHERE t.workflow_id = %s",
+        "(SELECT w.process_started IS NOT NULL FROM callboard.workers w, callboard.attempts a WHERE a.worker_id = w.id "
+        "AND a.task_id = t.id) AS by_old FROM callboard.tasks t WHERE t.workflow_id = %s",
         [workflow_id],
     ).fetchall()
     tasks = {row["step"]: row for row in rows}

@@ -23,11 +23,26 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
     try:
         _open(current_schema)
         yield
-    except (errors.TaskNotFound, errors.UnknownActor, errors.WorkflowNotFound, errors.StepNotFound) as missing:
+    except (
+        errors.TaskNotFound,
+        errors.UnknownActor,
+        errors.WorkflowNotFound,
+        errors.StepNotFound,
+        errors.ProjectNotFound,
+        errors.ItemNotFound,
+    ) as missing:
         raise Failure(NOT_FOUND, str(missing)) from missing
     except (errors.InvalidPayload, errors.InvalidWorkflow) as refused:
         raise Failure(BAD_INPUT, str(refused)) from refused
-    except (errors.IllegalTransition, errors.DedupKeyTaken, errors.IllegalWorkflow, errors.IllegalStep) as refused:
+    except (
+        errors.IllegalTransition,
+        errors.DedupKeyTaken,
+        errors.IllegalWorkflow,
+        errors.IllegalStep,
+        errors.IllegalItemStatus,
+        errors.QueueAlreadyRunning,
+        errors.RunReplaced,
+    ) as refused:
         raise Failure(NOT_POSSIBLE, str(refused)) from refused
     except errors.NotReady as reason:
         raise Failure(NO_DATABASE, str(reason)) from reason

@@ -6,7 +6,6 @@ CREATE OR REPLACE FUNCTION callboard.record_agent_event(t callboard.tasks) RETUR
 DECLARE
     event_id text := callboard.new_id('ae_');
     job text := callboard.new_id('tq_');
-    named jsonb := t.payload;
     asked jsonb := coalesce(t.payload -> 'input', t.payload);
     answer jsonb := t.result;
     agent text;
@@ -16,12 +15,12 @@ BEGIN
         IF t.result ->> 'item_id' IS NULL THEN  -- there was nothing to do
             RETURN;
         END IF;
-        named := t.result;
-        asked := t.result - 'result';
+        -- Agent, title and input are in the payload since the run has taken its item.
+        asked := jsonb_build_object('title', t.payload -> 'title') || coalesce(t.payload -> 'input', '{}');
         answer := t.result -> 'result';
     END IF;
-    agent := left(coalesce(named ->> 'agent_name', ''), 200);
-    type := left(coalesce(named ->> 'task_type', ''), 200);
+    agent := left(coalesce(t.payload ->> 'agent_name', ''), 200);
+    type := left(coalesce(t.payload ->> 'task_type', ''), 200);
     INSERT INTO callboard.agent_events
         (id, task_id, workflow_id, tenant, agent_name, task_type, text, input, result, job_id, created_at)
     VALUES (event_id, t.id, t.workflow_id, t.tenant, agent, type,

@@ -129,9 +129,11 @@ def force_stop(project_id: str, *, seconds: float = FORCE_SECONDS) -> ForcedStop
         time.sleep(_POLL)
 
 
+@retrying
 def list_leftovers(project_id: str) -> list[StillRunning]:
-    """Returns the sandboxes of the project's runs that have not ended."""
-    return []
+    """Returns the sandboxes of the project's runs, also of earlier ones, that have not ended."""
+    rows = fetch("project_sandboxes", {"project_id": project_id})
+    return [StillRunning(row["task_id"], row["id"], row["pids"], row["host"]) for row in rows]
 
 
 def start_many(project_ids: Sequence[str], mode: Mode, *, priority: int | str | None = None) -> list[Outcome]:

@@ -66,10 +66,10 @@ def test_a_rolled_back_end_leaves_neither(agent_worker: AgentWorker, connection:
     task_id = submit_agent()
     [claimed] = agent_worker.claim()
     end = Settlement(claimed.id, claimed.epoch, "completed", result={})
-    with pytest.raises(RuntimeError), transaction() as conn:
+    with transaction() as conn:
         assert leases.settle(conn, "w1", [end])
         assert conn.execute("SELECT count(*) AS n FROM callboard.agent_events").fetchone() == {"n": 1}
-        raise RuntimeError
+        raise psycopg.Rollback
     assert (get_task(task_id).status, count_events(connection)) == ("running", 0)
     agent_worker.settle(claimed, result={})
     assert (get_task(task_id).status, count_events(connection)) == ("completed", 1)

@@ -12,6 +12,7 @@ from deploy.cli.commands import (
     gates,
     metrics,
     migrate,
+    project,
     queues,
     recall,
     show,
@@ -22,6 +23,7 @@ from deploy.cli.commands import (
     workflow,
 )
 from deploy.cli.commands import list as listing
+from deploy.cli.commands import project_queue as project_queue  # adds its commands to the group `project`
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "up": up.up,
@@ -46,4 +48,5 @@ GROUPS: dict[str, typer.Typer] = {
     "gates": gates.group,
     "queues": queues.group,
     "workflow": workflow.group,
+    "project": project.group,
 }

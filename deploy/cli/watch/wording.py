@@ -18,6 +18,10 @@ def describe(event: Event) -> str:
             return f"{sanitize(data.get('request'))} {sanitize(data.get('stage'))}"
         case "step":
             return _describe_step(data)
+        case "queue":
+            return _describe_queue(data)
+        case "item":
+            return _describe_item(data)
         case "token":
             return sanitize(data.get("text"))
         case _:
@@ -33,6 +37,17 @@ def _describe_step(data: dict[str, Any]) -> str:
     if data.get("error"):
         words += f": {format_error(data['error'])}"
     return words
+
+
+def _describe_queue(data: dict[str, Any]) -> str:
+    return f"queue {data.get('from') or 'created'} -> {data.get('to')} ({sanitize(data.get('reason'))})"
+
+
+def _describe_item(data: dict[str, Any]) -> str:
+    if "items" in data:
+        return f"{data['items']} items added"
+    words = f"item {sanitize(data.get('title'))}: {data.get('from')} -> {data.get('to')}"
+    return f"{words} ({sanitize(data['reason'])})" if data.get("reason") else words
 
 
 def _describe_move(data: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ class AgentWorker:
         [claimed] = self.claim()
         assert claimed.id == task_id
         self.settle(claimed, result=result)
-        return read_event(self.connection, task_id)["id"]
+        return str(read_event(self.connection, task_id)["id"])
 
 
 def read_event(connection: Observer | Connection, task_id: str) -> dict[str, Any]:

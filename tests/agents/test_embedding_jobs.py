@@ -1,6 +1,7 @@
 """The jobs that embed agent events: real workers, a real embeddings API that fails at times."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -155,7 +156,13 @@ def test_a_killed_worker_does_not_lose_the_job(
 
 
 def test_requests_that_are_refused(database_url: str) -> None:
-    for payload in ({}, {"texts": ["a"], "event_id": f"ae_{0:032}"}, {"event_id": "x"}, {"texts": []}):
+    wrong: list[dict[str, Any]] = [
+        {},
+        {"texts": ["a"], "event_id": f"ae_{0:032}"},
+        {"event_id": "x"},
+        {"texts": []},
+    ]
+    for payload in wrong:
         with pytest.raises(InvalidPayload):
             submit("embedding", payload)
     with pytest.raises(InvalidPayload, match="384 dimensions"):

@@ -15,6 +15,7 @@ from state.agents import embedder, events
 from state.agents.embedder import Embedded, NotEmbedded
 from state.agents.events import Found, search
 from state.database import connect
+from state.logs import log
 from state.schema.migration import migrate
 from tests.agents.completing import AgentWorker
 from tests.cli.command import callboard
@@ -57,7 +58,7 @@ def test_by_vector(memory: list[str]) -> None:
     found = search("winter seas, a poem", limit=2)
     assert (found.method, found.note) == ("vector", None)
     assert read_texts(found)[0] == FACTS[2]
-    assert [event.event_id for event in found.items][0] == memory[2]
+    assert found.items[0].event_id == memory[2]
     assert 1 >= found.items[0].score > found.items[1].score >= -1
 
 
@@ -118,7 +119,7 @@ def test_without_the_extension_it_searches_by_words_and_says_so(
 ) -> None:
     connection.execute("DROP EXTENSION vector CASCADE")
     lines: list[dict[str, Any]] = []
-    monkeypatch.setattr(events.log, "warning", lambda message, **more: lines.append(more))
+    monkeypatch.setattr(log, "warning", lambda message, **more: lines.append(more))
     events._log_once.cache_clear()
     monkeypatch.setattr(embedder, "_embedder", lambda _: pytest.fail("nobody pays for a vector that is of no use"))
     for _ in range(2):
@@ -214,9 +215,10 @@ def fill(connection: Observer, embedded: int) -> None:
     connection.execute(
         "INSERT INTO callboard.agent_events (id, task_id, tenant, agent_name, task_type, text, input, job_id, "
         "embedding, embedding_model, created_at) "
-        "SELECT 'ae_' || n, 'tq_' || n, CASE WHEN n <= %(embedded)s THEN 'big' END, 'hay', 'stack', E'hay stack\\nthe hay of ' || n, '{}', "
-        "'tq_j' || n, CASE WHEN n <= %(embedded)s THEN ARRAY(SELECT (random() - 0.5)::real FROM generate_series(1, 384) "
-        "WHERE n > 0) END, CASE WHEN n <= %(embedded)s THEN 'hashing' ELSE 'other' END, now() "
+        "SELECT 'ae_' || n, 'tq_' || n, CASE WHEN n <= %(embedded)s THEN 'big' END, 'hay', 'stack', "
+        "E'hay stack\\nthe hay of ' || n, '{}', 'tq_j' || n, CASE WHEN n <= %(embedded)s THEN "
+        "ARRAY(SELECT (random() - 0.5)::real FROM generate_series(1, 384) WHERE n > 0) END, "
+        "CASE WHEN n <= %(embedded)s THEN 'hashing' ELSE 'other' END, now() "
         "FROM generate_series(1, 100000) AS n",
         {"embedded": embedded},
     )

@@ -210,7 +210,7 @@ def test_what_the_script_says_is_what_migrate_does(
     add_migration("9001_index", INDEX)
     text = script()
     assert dump_schema(bare_url).count("CREATE") == 0  # the script has changed nothing
-    parts = ("-- tables/attempts, ", "-- functions/", "-- views/", "INSERT INTO callboard.schema_version")
+    parts = ("-- tables/agents, ", "-- functions/", "-- views/", "INSERT INTO callboard.schema_version")
     positions = [text.index(part) for part in parts]
     assert positions == sorted(positions)
     run_client("psql", bare_url, "-X", "-q", "-v", "ON_ERROR_STOP=1", stdin=text)

@@ -20,6 +20,7 @@ def install() -> None:
     if not _installed:
         _installed = True
         _wrap_thread_start()
+        _wrap_executor_init()
         _wrap_executor_submit()
         _wrap_done_callbacks()
 
@@ -33,6 +34,24 @@ def _wrap_thread_start() -> None:
         start(self)
 
     threading.Thread.start = start_inheriting  # type: ignore[method-assign]
+
+
+def _wrap_executor_init() -> None:
+    init = ThreadPoolExecutor.__init__
+
+    def init_inheriting(
+        self: ThreadPoolExecutor,
+        max_workers: int | None = None,
+        thread_name_prefix: str = "",
+        initializer: Callable[..., object] | None = None,
+        *more: Any,
+        **named: Any,
+    ) -> None:
+        if initializer is not None and is_refusing():
+            initializer = partial(run_refusing, initializer)
+        init(self, max_workers, thread_name_prefix, initializer, *more, **named)
+
+    ThreadPoolExecutor.__init__ = init_inheriting  # type: ignore[method-assign]
 
 
 def _wrap_executor_submit() -> None:

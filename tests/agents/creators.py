@@ -54,6 +54,13 @@ def in_new_pool() -> str:
         return pool.submit(try_to, submit_one).result(10)
 
 
+def in_initializer() -> str:
+    outcome: SimpleQueue[str] = SimpleQueue()
+    with ThreadPoolExecutor(1, initializer=lambda put: put(try_to(submit_one)), initargs=(outcome.put,)) as pool:
+        pool.submit(int).result(10)
+    return outcome.get(timeout=10)
+
+
 def in_done_callback() -> str:
     outcome: SimpleQueue[str] = SimpleQueue()
     release = threading.Event()
@@ -93,6 +100,7 @@ def create_in_threads(ctx: Context, request: Attempts) -> Outcomes:
         "timer": in_thread(lambda act: threading.Timer(0.01, act)),
         "nested": in_nested_thread(),
         "pool": in_new_pool(),
+        "initializer": in_initializer(),
         "map": next(iter(SHARED.map(try_to, [submit_one]))),
         "done callback": in_done_callback(),
     }
@@ -153,6 +161,7 @@ def fan_out(ctx: Context, request: Attempts) -> Outcomes:
         "plain send": try_to(lambda: plain.send(request.file, "allowed")),
         "thread": in_thread(lambda act: threading.Thread(target=act)),
         "pool": in_new_pool(),
+        "initializer": in_initializer(),
         "shared pool": SHARED.submit(try_to, submit_one).result(10),
         "done callback": in_done_callback(),
     }

@@ -6,25 +6,26 @@ CREATE OR REPLACE FUNCTION callboard.record_agent_event(t callboard.tasks) RETUR
 DECLARE
     event_id text := callboard.new_id('ae_');
     job text := callboard.new_id('tq_');
+    agent text := left(coalesce(t.payload ->> 'agent_name', ''), 200);
+    type text := left(coalesce(t.payload ->> 'task_type', ''), 200);
     asked jsonb := coalesce(t.payload -> 'input', t.payload);
     answer jsonb := t.result;
-    agent text;
-    type text;
+    title text := '';
 BEGIN
     IF t.actor = 'project_run' THEN
-        IF t.result ->> 'item_id' IS NULL THEN  -- there was nothing to do
+        IF t.payload ->> 'item_id' IS NULL THEN  -- it had nothing to do
             RETURN;
         END IF;
         -- Agent, title and input are in the payload since the run has taken its item.
-        asked := jsonb_build_object('title', t.payload -> 'title') || coalesce(t.payload -> 'input', '{}');
-        answer := t.result -> 'result';
+        title := left(coalesce(t.payload ->> 'title', ''), 500) || E'\n';
+        IF t.result ->> 'item_id' IS NOT NULL THEN  -- else ctx.transaction() has completed it with the agent's own result
+            answer := t.result -> 'result';
+        END IF;
     END IF;
-    agent := left(coalesce(t.payload ->> 'agent_name', ''), 200);
-    type := left(coalesce(t.payload ->> 'task_type', ''), 200);
     INSERT INTO callboard.agent_events
         (id, task_id, workflow_id, tenant, agent_name, task_type, text, input, result, job_id, created_at)
     VALUES (event_id, t.id, t.workflow_id, t.tenant, agent, type,
-            agent || ' ' || type || E'\n' || callboard.describe_json(asked, 5000) || E'\n'
+            agent || ' ' || type || E'\n' || title || callboard.describe_json(asked, 5000) || E'\n'
                 || callboard.describe_json(callboard.choose_answer(answer), 14000),
             asked, answer, job, callboard.now())
     ON CONFLICT (task_id) DO NOTHING;

@@ -15,6 +15,9 @@ from state import get_events, get_task
 from state.database import transaction
 from state.maintenance.losses import set_on_loss
 from state.maintenance.sweep import read_last_seen, sweep
+from state.projects.items import NewItem, add_items, create_project
+from state.projects.queue import Mode, start_run
+from state.projects.reads import get_project
 from state.tasks import catalog
 from state.workers import leases
 from state.workers.leases import Settlement
@@ -189,23 +192,26 @@ def test_large_and_odd_results(agent_worker: AgentWorker, connection: Observer, 
     assert 20 < len(event["text"]) <= 20_000
 
 
-def test_a_run_of_a_project_is_recorded_by_its_item(agent_worker: AgentWorker, connection: Observer) -> None:
-    """The function alone, with the results that runs have."""
-    ended = (
-        "SELECT callboard.record_agent_event(jsonb_populate_record(t, jsonb_build_object("
-        "'id', %s::text, 'actor', 'project_run', 'payload', t.payload || '{\"title\": \"Sort the shelf\"}',"
-        " 'result', %s::jsonb))) FROM callboard.tasks t LIMIT 1"
-    )
-    submit_agent()
-    item = '{"item_id": "it_1", "title": "Sort the shelf", "status": "completed", "result": {"summary": "sorted"}}'
-    connection.execute(ended, ["tq_run", item])
-    connection.execute(ended, ["tq_nothing", '{"item_id": null}'])
-    connection.execute(ended, ["tq_null", "null"])
-    [event] = connection.execute("SELECT * FROM callboard.agent_events").fetchall()
-    assert (event["task_id"], event["agent_name"], event["task_type"]) == ("tq_run", "text", "statistics")
-    assert event["text"].endswith("\nsorted")
-    assert "title: Sort the shelf" in event["text"]
-    assert count_events(connection) == 1
+def test_a_run_of_a_project_is_recorded_with_its_item(worker: Start, connection: Observer) -> None:
+    """Its result names the item; that of a task that ctx.transaction() completes is the agent's own. A run that finds
+    nothing to do has no event."""
+    worker(actors="actors,tests.agents.memoryagents")
+    project_id = create_project("Library", tenant="acme").project_id
+    titles = {"remember": "Ask around", "shelve": "Sort the shelf"}
+    items = [NewItem(title, "librarian", kind, {"text": f"a book: {title}"}) for kind, title in titles.items()]
+    add_items(project_id, items)
+    modes: tuple[Mode, ...] = ("loop", "single")  # the second one finds nothing to do
+    for mode in modes:
+        start_run(project_id, mode)
+        eventually(lambda: not get_project(project_id).queue_state.is_running, what="the queue has stopped")
+    first, second = connection.execute("SELECT * FROM callboard.agent_events ORDER BY id").fetchall()
+    assert (first["agent_name"], first["task_type"], first["tenant"]) == ("librarian", "remember", "acme")
+    assert first["input"] == {"text": "a book: Ask around"}
+    assert first["text"].startswith("librarian remember\nAsk around\ntext: a book: Ask around\n")
+    assert "item_id" not in first["result"]
+    assert second["text"].endswith("\nshelved a book: Sort the shelf")
+    assert second["result"] == {"summary": "shelved a book: Sort the shelf"}
+    assert count_events(connection) == 2
 
 
 def test_a_deleted_task_takes_its_event_out_of_sight(agent_worker: AgentWorker, connection: Observer) -> None:

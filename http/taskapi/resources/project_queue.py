@@ -99,8 +99,7 @@ class BatchOutcome(BaseModel):
 async def post_run(request: Request) -> Response:
     project_id = parse_project_id(request)
     body = await read_body(request, RunBody)
-    options = {"item_id": body.item_id, "priority": body.priority}
-    run_id = await run_verb(request, start_run, project_id, body.mode, **options)
+    run_id = await run_verb(request, start_run, project_id, body.mode, item_id=body.item_id, priority=body.priority)
     project = await run_verb(request, get_project, project_id)
     links = Links.of(run_id)
     state = in_utc(project.queue_state)

@@ -1,0 +1,42 @@
+"""An agent that writes down, outside the database, when it begins and ends."""
+
+import time
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from broker import Context, agent
+from state.http_errors import Category
+from tests.support.journal import Journal
+
+
+class Refused(Exception):
+    category: Category = "permanent"
+
+
+class Noted(BaseModel):
+    journal: str
+    name: str  # of the step, unique in the journal
+    seconds: float = 0
+    fails_while: str | None = None  # as long as this file exists
+    before: list[str] = []  # results of other steps
+
+
+class Name(BaseModel):
+    name: str
+
+
+@agent("journal", "note")
+def note(ctx: Context, request: Noted) -> Name:
+    """Returns its name."""
+    journal = Journal(Path(request.journal))
+    try:
+        key = {"name": request.name, "task": ctx.task_id, "epoch": ctx.epoch}
+        journal.write("begin", **key, before=request.before)
+        time.sleep(request.seconds)
+        if request.fails_while is not None and Path(request.fails_while).exists():
+            raise Refused("as the test wants it")
+        journal.write("end", **key)
+    finally:
+        journal.close()
+    return Name(name=request.name)

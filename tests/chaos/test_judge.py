@@ -9,6 +9,7 @@ from tests.chaos.storm.executions import Call, Execution, Interval, Journals, Li
 from tests.chaos.storm.history import Attempt, Clocks, History, TaskFacts, judge_history
 from tests.chaos.storm.judge import Rules, allowed_at, judge
 from tests.chaos.storm.schedule import plan
+from tests.chaos.storm.structures import Facts, judge_structures
 from tests.support.journal import Journal, Record, saved_name
 
 RULES = Rules(lease=4)
@@ -259,3 +260,21 @@ def test_the_same_seed_plans_the_same_storm_with_every_fault() -> None:
             "kill_maintainer", "redeploy_tree", "stop_tree", "stall_tree", "restart_postgres", "lock_gate",
             "insert_gate", "step_clock",
         }  # fmt: skip
+
+
+def test_a_step_that_begins_before_another_is_done_is_found() -> None:
+    facts = Facts(after={"join": ["left", "right"]})
+    left, right = run("left", 1, 0, 2), run("right", 1, 0, 3)
+    assert judge_structures(facts, [left, right, run("join", 1, 3.1, 4)], RULES) == []
+    for wrong in ([left, right, run("join", 1, 2.5, 4)], [left, run("join", 1, 3, 4)]):
+        assert [violation.kind for violation in judge_structures(facts, wrong, RULES)] == ["out_of_order"]
+    interrupted = run("right", 1, 0, 2, how="Stopped")
+    assert judge_structures(facts, [left, interrupted, run("join", 1, 3.1, 4)], RULES) != []
+
+
+def test_items_out_of_their_order_and_unfinished_structures_are_found() -> None:
+    facts = Facts(places=[("p", 1, ["a"]), ("p", 2, ["b"]), ("q", 1, ["c"])])
+    assert judge_structures(facts, [run("a", 1, 0, 1), run("b", 1, 1, 2), run("c", 1, 0.5, 3)], RULES) == []
+    swapped = judge_structures(facts, [run("b", 1, 0, 1), run("a", 1, 1, 2)], RULES)
+    assert [violation.kind for violation in swapped] == ["out_of_order"]
+    assert [each.kind for each in judge_structures(Facts(unfinished=["a run is live"]), [], RULES)] == ["unfinished"]

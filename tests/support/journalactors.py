@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from broker import Context, task
+from broker import Context, agent, task
 from state.errors import LeaseLost
 from state.gates import Gate
 from state.tasks.catalog import RetryPolicy
@@ -68,6 +68,18 @@ def journal_slow(ctx: Context, request: JournalRequest) -> str:
     with _recorded(ctx, request):
         _work(request.seconds)
     return "done"
+
+
+class Done(BaseModel):
+    done: bool = True
+
+
+@agent("journal", "work")
+def journal_agent(ctx: Context, request: JournalRequest) -> Done:
+    """For steps of workflows and items of projects."""
+    with _recorded(ctx, request):
+        _work(request.seconds)
+    return Done()
 
 
 def _work(seconds: float) -> None:

@@ -32,7 +32,8 @@ class Faults:
         self._clock_shift = 0.0
 
     def do(self, step: Step) -> None:
-        doer = self if hasattr(type(self), step.what) else self._work
+        doers = (self, self._work, self._work.structures)
+        doer = next(each for each in doers if hasattr(type(each), step.what))
         try:
             getattr(doer, step.what)(**step.with_)
         except EXPECTED as refused:
@@ -153,6 +154,10 @@ class Faults:
     def lock_tasks(self, seconds: float) -> None:
         """No execution can report or end."""
         self._lock_rows("lock tasks", ["tasks"], seconds)
+
+    def lock_structures(self, seconds: float) -> None:
+        """No step of a workflow and no run of a project can end; all other tasks can."""
+        self._lock_rows("lock structures", ["workflows", "projects"], seconds)
 
     def _lock_rows(self, what: str, tables: list[str], seconds: float) -> None:
         with psycopg.connect(self._url) as connection:

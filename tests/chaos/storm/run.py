@@ -19,6 +19,7 @@ from tests.chaos.storm.faults import Faults, write_clock
 from tests.chaos.storm.history import Clocks, judge_history, read_history
 from tests.chaos.storm.judge import Rules, Violation, judge
 from tests.chaos.storm.schedule import LEASE, LIMITS, Step, plan
+from tests.chaos.storm.structures import judge_structures, read_facts
 from tests.chaos.storm.work import Work
 from tests.conftest import settings_for
 from tests.support.eventually import eventually
@@ -28,7 +29,7 @@ from tests.support.postgres import TestPostgres
 PATIENCE = 240.0  # seconds until all have ended; on an idle machine it takes about ten
 _KINDS = (
     "begun_twice", "doubled", "over_limit", "targets_doubled", "outlived", "late_call", "late_write", "taken_for_dead",
-    "disagreement", "unfinished", "invariants", "storm_broken",
+    "out_of_order", "disagreement", "unfinished", "invariants", "storm_broken",
 )  # fmt: skip
 
 
@@ -64,12 +65,15 @@ def run_storm(seed: int, seconds: float, folder: Path, say: Callable[[str], None
         finally:
             cluster.close()
             journal.close()
-        history = read_history(url)
+        history, facts = read_history(url), read_facts(url)
     journals = load(tasks, faults_path)
     clocks = Clocks(journals.faults)
     violations = judge(journals, Rules(LEASE), history.claimed(clocks), history.lost(clocks))
-    violations += judge_history(history, journals.executions, work.accepted, work.canceled)
-    return Verdict(seed, _figures(journals, len(history.tasks), violations + broken), violations + broken)
+    violations += judge_history(history, journals.executions, work.accepted, work.canceled | facts.canceled)
+    violations += judge_structures(facts, journals.executions, Rules(LEASE))
+    figures = {"workflows": len(work.structures.workflows), "projects": len(work.structures.projects)}
+    figures |= _figures(journals, len(history.tasks), violations + broken)
+    return Verdict(seed, figures, violations + broken)
 
 
 @contextmanager
@@ -127,6 +131,7 @@ def _figures(journals: Journals, tasks: int, violations: list[Violation]) -> dic
         "gate_locks": happened["lock"],
         "lease_locks": happened["lock leases"],
         "task_locks": happened["lock tasks"],
+        "structure_locks": happened["lock structures"],
         "maintainer_kills": happened["kill maintainer"],
         "open_inserts": happened["uncommitted gate"],
         "limit_changes": happened["limit"],

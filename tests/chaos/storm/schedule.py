@@ -23,7 +23,7 @@ class Step:
 
 def plan(seed: int, seconds: float) -> list[Step]:
     dice = random.Random(seed)
-    kinds = [_submissions, _verbs, _gate_changes, _faults]
+    kinds = [_submissions, _verbs, _gate_changes, _faults, _structures]
     return sorted((step for kind in kinds for step in kind(dice, seconds)), key=lambda step: step.at)
 
 
@@ -75,6 +75,15 @@ def _work(kind: str, seconds: float, gates: list[str] | None = None, target: str
     return {"actor": kind, "seconds": seconds, "gates": limits, "target": target}
 
 
+def _structures(dice: random.Random, seconds: float) -> Iterator[Step]:
+    at = 0.5
+    while at < seconds:
+        yield Step(at, "start_workflow", {"width": dice.choice([1, 2, 3, 5]), "seconds": dice.uniform(0.05, 0.5)})
+        yield Step(at + 1, "start_project", {"items": dice.choice([2, 3, 5]), "seconds": dice.uniform(0.05, 0.8)})
+        yield Step(at + dice.uniform(1, 3), "restart_project", {"pick": dice.random()})
+        at += dice.uniform(2, 4)
+
+
 # What people ask for meanwhile. `pick` chooses among the tasks that have not ended.
 
 
@@ -105,7 +114,7 @@ def _gate_changes(dice: random.Random, seconds: float) -> Iterator[Step]:
 
 _BAG = [
     *["kill_process", "kill_tree", "stop_tree", "stall_tree", "restart_postgres", "lock_gate"] * 2,
-    *["kill_maintainer", "insert_gate", "redeploy_tree", "lock_leases", "lock_tasks"],
+    *["kill_maintainer", "insert_gate", "redeploy_tree", "lock_leases", "lock_tasks", "lock_structures"],
     *["step_clock"] * 3,
 ]
 _NEEDED = {"step_clock": 2, "stop_tree": 2}  # trees that are well: who takes over, and from whom something can be taken
@@ -140,7 +149,7 @@ def _details(dice: random.Random, what: str, number: int) -> tuple[dict[str, Any
             seconds = dice.uniform(LEASE + 1.5, LEASE + 3)
         case "stall_tree":  # less than what a process keeps in reserve
             seconds = dice.uniform(0.2, LEASE / 6)
-        case "lock_gate" | "insert_gate" | "lock_tasks":
+        case "lock_gate" | "insert_gate" | "lock_tasks" | "lock_structures":
             seconds = dice.uniform(2, 4)
         case "lock_leases":  # past the lease
             seconds = dice.uniform(LEASE + 1.5, LEASE + 3)

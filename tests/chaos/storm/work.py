@@ -15,6 +15,7 @@ from state.gates.declarations import declare
 from state.gates.operations import get_gate, put_gate
 from tests.chaos.storm.cluster import EXPECTED
 from tests.chaos.storm.schedule import LIMITS
+from tests.chaos.storm.structures import Structures
 from tests.support.eventually import eventually
 from tests.support.journal import Journal, now
 
@@ -23,6 +24,7 @@ class Work:
     def __init__(self, url: str, journal: Path, faults: Journal) -> None:
         self.accepted: list[str] = []
         self.canceled: set[str] = set()
+        self.structures = Structures(url, journal)
         self._url = url
         self._tasks_journal = journal
         self._faults = faults
@@ -114,7 +116,8 @@ class Work:
         return True
 
     def unfinished(self) -> dict[str, int]:
-        """Counts unfinished tasks by status. Resumes paused tasks and revives dead ones."""
+        """Counts unfinished tasks by status, and unfinished workflows and projects. Resumes paused tasks, revives dead
+        ones, and lets the others go on."""
         with psycopg.connect(self._url, autocommit=True) as connection:
             rows = connection.execute(
                 "SELECT status, array_agg(id) FROM callboard.tasks "
@@ -125,4 +128,4 @@ class Work:
             resume(task)
         if "dead" in found:
             redrive(all=True)
-        return {status: len(ids) for status, ids in found.items()}
+        return {**{status: len(ids) for status, ids in found.items()}, **self.structures.go_on()}

@@ -13,6 +13,7 @@ import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import get_task, submit
 from state.database.notifier import flush_hints
+from state.tasks.queues import pause_queue
 from tests.support.eventually import eventually
 from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
@@ -60,6 +61,7 @@ def other_maintainer(database_url: str) -> Iterator[None]:
 def test_one_statement_and_one_commit_for_each_step(
     worker: Callable[..., WorkerTree], statements: Callable[[], list[tuple[str, str]]]
 ) -> None:
+    pause_queue("language")  # the embedding of what the agent has done is a task of its own
     worker(threads=1)
     payload = {"agent_name": "text", "task_type": "statistics", "input": {"text": "Once upon a time."}}
     task_id = submit("agent", payload).task_id  # says once how far it is

@@ -9,6 +9,7 @@ DECLARE
     p callboard.projects;
 BEGIN
     PERFORM FROM callboard.projects WHERE projects.id = its_project FOR NO KEY UPDATE;
+    PERFORM callboard.end_stale_run(its_project);
     SELECT * INTO p FROM callboard.projects WHERE projects.id = its_project;
     run_id := its_id;
     IF p.id IS NULL THEN

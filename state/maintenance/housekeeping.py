@@ -11,6 +11,8 @@ from state.maintenance.losses import BATCH, sweep_silent
 from state.maintenance.silence import Silence
 from state.maintenance.sweep import read_last_seen, remove_leftovers, sweep_due, sweep_expired, sweep_unknown
 from state.metrics.measurement import Measurement
+from state.projects.sweep import BATCH as RUNS
+from state.projects.sweep import sweep_runs
 from state.settings import get_settings
 from state.workers.registry import list_awaited_actors
 from state.workflows.sweep import sweep_workflows
@@ -55,7 +57,7 @@ class Housekeeping:
             self._measurement.take_turn,
         ]
         if self._turn % _LEFTOVER_TURNS == 0:
-            parts.append(self._remove_leftovers)
+            parts += [self._end_stale_runs, self._remove_leftovers]
         self._turn += 1
         results = [self._do(part) for part in parts]
         if None in results:
@@ -101,6 +103,9 @@ class Housekeeping:
         """Looks at some of the running workflows, from where the last turn stopped."""
         _, self._last_workflow = sweep_workflows(self._last_workflow)
         return False
+
+    def _end_stale_runs(self) -> bool:
+        return len(sweep_runs()) >= RUNS
 
     def _remove_leftovers(self) -> bool:
         remove_leftovers()

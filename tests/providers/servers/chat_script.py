@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import Any
 
-SHAPES = ("no-index", "no-id", "same-index", "one-piece", "objects")
+SHAPES = ("interleaved", "no-index", "no-id", "same-index", "one-piece", "objects")
 
 
 @dataclass
@@ -54,15 +56,27 @@ def make_deltas(answer: Answer, turn: int, shape: int | str | None) -> Iterator[
         yield {"role": "assistant", "content": piece}
     if answer.more:
         yield {"role": "assistant", "content": "", **answer.more}
-    for index, call in enumerate(make_calls(answer, turn)):
-        for piece in _split_call(call, whole=shape in ("one-piece", "same-index", "objects")):
-            if shape != "no-index":
-                piece["index"] = 0 if shape == "same-index" else index
-            if shape == "no-id":
-                piece.pop("id", None)
-            if shape == "objects":
-                piece["function"]["arguments"] = json.loads(piece["function"]["arguments"])
-            yield {"role": "assistant", "content": None, "tool_calls": [piece]}
+    numbered = [
+        (index, piece)
+        for index, call in enumerate(make_calls(answer, turn))
+        for piece in _split_call(call, whole=shape in ("one-piece", "same-index", "objects"))
+    ]
+    if shape == "interleaved":
+        numbered = _interleave(numbered)
+    for index, piece in numbered:
+        if shape != "no-index":
+            piece["index"] = 0 if shape == "same-index" else index
+        if shape == "no-id":
+            piece.pop("id", None)
+        if shape == "objects":
+            piece["function"]["arguments"] = json.loads(piece["function"]["arguments"])
+        yield {"role": "assistant", "content": None, "tool_calls": [piece]}
+
+
+def _interleave(numbered: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Takes the pieces of all calls in turn."""
+    by_call = [list(pieces) for _, pieces in groupby(numbered, key=itemgetter(0))]
+    return [piece for round_ in zip_longest(*by_call) for piece in round_ if piece is not None]
 
 
 def _split_call(call: dict[str, Any], *, whole: bool) -> Iterator[dict[str, Any]]:
@@ -71,5 +85,6 @@ def _split_call(call: dict[str, Any], *, whole: bool) -> Iterator[dict[str, Any]
         return
     function = call["function"]
     yield {**call, "function": {"name": function["name"], "arguments": ""}}
-    for start in range(0, len(function["arguments"]), 7):
-        yield {"function": {"arguments": function["arguments"][start : start + 7]}}
+    size = max(7, len(function["arguments"]) // 100)
+    for start in range(0, len(function["arguments"]), size):
+        yield {"function": {"arguments": function["arguments"][start : start + size]}}

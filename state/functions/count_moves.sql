@@ -1,10 +1,17 @@
--- Writes the rows of task_queue_metrics for the minutes of a period, from the moves of tasks in events. The caller has
--- locked metrics_progress. Deletes first: a task whose payload was edited may belong to another agent by now.
+-- Writes the rows of task_queue_metrics for a period, from the moves of tasks in events. The caller has locked
+-- metrics_progress. Minutes that begin in the period are written anew (deleted first: a task whose payload was edited may
+-- belong to another agent by now); if the period begins within a minute, that minute gets the rest of what it has.
 CREATE OR REPLACE FUNCTION callboard.count_moves(begins timestamptz, ends timestamptz) RETURNS void LANGUAGE plpgsql
 AS $$
 BEGIN
     DELETE FROM callboard.task_queue_metrics q WHERE q.minute >= begins AND q.minute < ends AND q.actor <> '';
-    INSERT INTO callboard.task_queue_metrics (
+    INSERT INTO callboard.task_queue_metrics AS q (minute, actor, agent_name, task_type, moves)
+    SELECT date_trunc('minute', e.at), '', '', '', count(*) FROM callboard.events e
+    WHERE e.kind = 'status' AND e.at >= begins AND e.at < ends
+    GROUP BY 1
+    ON CONFLICT (minute, actor, agent_name, task_type) DO UPDATE
+    SET moves = CASE WHEN q.minute >= begins THEN 0 ELSE q.moves END + excluded.moves;
+    INSERT INTO callboard.task_queue_metrics AS q (
         minute, actor, agent_name, task_type, tasks_created, tasks_completed, tasks_failed, attempts, attempts_failed,
         latency_sum, latency_max)
     WITH moves AS MATERIALIZED (
@@ -42,5 +49,13 @@ BEGIN
            coalesce(sum(m.latency), 0), max(m.latency)
     FROM dated m
     GROUP BY 1, 2, 3, 4
-    HAVING count(*) FILTER (WHERE m.before IS NULL OR m.after IN ('completed', 'dead') OR m.failed) > 0;
+    HAVING count(*) FILTER (WHERE m.before IS NULL OR m.after IN ('completed', 'dead') OR m.failed) > 0
+    ON CONFLICT (minute, actor, agent_name, task_type) DO UPDATE
+    SET tasks_created = q.tasks_created + excluded.tasks_created,
+        tasks_completed = q.tasks_completed + excluded.tasks_completed,
+        tasks_failed = q.tasks_failed + excluded.tasks_failed,
+        attempts = q.attempts + excluded.attempts,
+        attempts_failed = q.attempts_failed + excluded.attempts_failed,
+        latency_sum = q.latency_sum + excluded.latency_sum,
+        latency_max = greatest(q.latency_max, excluded.latency_max);
 END $$;

@@ -9,8 +9,9 @@ from state.database import Row, fetch, retrying
 KEPT_DAYS = 30  # of minutes; days are kept for ever
 _REMOVED_AT_ONCE = 10_000
 _TURN_SECONDS = 0.5  # after which the other parts of the housekeeping have their turn
-_BATCH_SECONDS = 0.1  # a batch should take about as long
-_MOST_MINUTES = 24 * 60
+_BATCH_SECONDS = 0.2  # a batch should take about as long
+_FIRST_SPAN = 10  # seconds to measure at once; up to a minute, it depends on how much happens in them
+_LONGEST_SPAN = 24 * 3600
 
 
 @dataclass(slots=True)
@@ -28,7 +29,7 @@ class Measurement:
 
     def __init__(self) -> None:
         self._heartbeats: Heartbeats | None = None
-        self._minutes = 1  # to measure at once
+        self._span = _FIRST_SPAN
         self._unfinished = False
 
     def take_turn(self) -> bool:
@@ -54,22 +55,23 @@ class Measurement:
         current.delay_max = max(current.delay_max, sample["delay_max"])
 
     def _measure(self) -> bool:
-        """Measures batch by batch. After an outage a batch grows as long as it is fast: most minutes may be empty."""
+        """Measures batch by batch, of a length that takes a fraction of a second: a second in which thousands of tasks
+        ended, or a day of an outage in which nothing happened."""
         until = time.monotonic() + _TURN_SECONDS
         while (began := time.monotonic()) < until:
-            if not measure_tasks(self._minutes):
-                self._minutes = 1
+            if not measure_tasks(self._span):
+                self._span = min(self._span, _FIRST_SPAN)
                 return False
             took = time.monotonic() - began
-            self._minutes = min(self._minutes * 2, _MOST_MINUTES) if took < _BATCH_SECONDS else self._minutes // 2 or 1
+            self._span = min(self._span * 2, _LONGEST_SPAN) if took < _BATCH_SECONDS else max(self._span // 2, 1)
         return True
 
 
 @retrying
-def measure_tasks(most_minutes: int) -> list[Row]:
-    """Measures the next minutes that are over. Returns {measured_from, measured_to}, or nothing if all are measured, or
-    if another process does it."""
-    return fetch("measure_tasks", {"most": most_minutes})
+def measure_tasks(most_seconds: int) -> list[Row]:
+    """Measures a part of the minutes that are over. Returns {measured_from, measured_to}, or nothing if all is
+    measured, or if another process does it."""
+    return fetch("measure_tasks", {"most_seconds": most_seconds})
 
 
 @retrying

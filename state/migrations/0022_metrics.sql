@@ -14,6 +14,7 @@ CREATE TABLE callboard.task_queue_metrics (
     heartbeats             bigint NOT NULL DEFAULT 0,
     heartbeat_delay_sum    double precision NOT NULL DEFAULT 0,
     worker_heartbeat_delay double precision,
+    moves                  bigint NOT NULL DEFAULT 0,
     average_latency        double precision GENERATED ALWAYS AS (latency_sum / nullif(tasks_completed, 0)) STORED,
     error_rate             double precision
                            GENERATED ALWAYS AS (attempts_failed::double precision / nullif(attempts, 0)) STORED,

@@ -1,11 +1,11 @@
 -- Newest first. Lists whole periods: all that overlap with the time from `since` (without it: `span` earlier) to `until`
--- (without it: now). The days that are over are in
--- a table of their own; anything else is added up from minutes. The `before_` parameters are the last row of the page
--- before.
+-- (without it: now). The days that are over are in a table of their own; anything else is added up from the minutes that
+-- are measured. The `before_` parameters are the last row of the page before.
 WITH asked AS MATERIALIZED (
     SELECT date_trunc(%(resolution)s, coalesce(%(since)s::timestamptz, u.until - %(span)s::interval), 'UTC') AS begins,
-           least(date_trunc(%(resolution)s, u.until - interval '1 microsecond', 'UTC'), %(before_period)s::timestamptz)
-               + ('1 ' || %(resolution)s)::interval AS ends,
+           least(date_trunc(%(resolution)s, u.until - interval '1 microsecond', 'UTC') + ('1 ' || %(resolution)s)::interval,
+                 %(before_period)s::timestamptz + ('1 ' || %(resolution)s)::interval,
+                 date_trunc('minute', p.measured_until)) AS ends,
            CASE WHEN %(resolution)s = 'day' THEN date_trunc('day', p.measured_until, 'UTC') ELSE '-infinity' END AS today
     FROM callboard.metrics_progress p, (SELECT coalesce(%(until)s::timestamptz, callboard.now()) AS until) AS u
 ), periods AS NOT MATERIALIZED (

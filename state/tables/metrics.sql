@@ -14,6 +14,7 @@ CREATE TABLE callboard.task_queue_metrics (
     heartbeats             bigint NOT NULL DEFAULT 0,
     heartbeat_delay_sum    double precision NOT NULL DEFAULT 0,
     worker_heartbeat_delay double precision,
+    moves                  bigint NOT NULL DEFAULT 0,
     average_latency        double precision GENERATED ALWAYS AS (latency_sum / nullif(tasks_completed, 0)) STORED,
     error_rate             double precision
                            GENERATED ALWAYS AS (attempts_failed::double precision / nullif(attempts, 0)) STORED,
@@ -22,7 +23,7 @@ CREATE TABLE callboard.task_queue_metrics (
 
 COMMENT ON TABLE callboard.task_queue_metrics IS 'What happened in each minute, by actor and agent; kept for 30 days. Computed from events by measure_tasks.';
 COMMENT ON COLUMN callboard.task_queue_metrics.minute IS 'The beginning of the minute.';
-COMMENT ON COLUMN callboard.task_queue_metrics.actor IS 'Empty in the row that says how punctual the workers of the whole cluster were.';
+COMMENT ON COLUMN callboard.task_queue_metrics.actor IS 'Empty in the row of the whole cluster, which says how punctual its workers were.';
 COMMENT ON COLUMN callboard.task_queue_metrics.agent_name IS 'Empty for actors other than agent; task_type likewise.';
 COMMENT ON COLUMN callboard.task_queue_metrics.tasks_failed IS 'Tasks that have died, whether they had started or not.';
 COMMENT ON COLUMN callboard.task_queue_metrics.attempts IS 'Executions that have completed, failed or lost their worker; not those that were stopped.';
@@ -30,6 +31,7 @@ COMMENT ON COLUMN callboard.task_queue_metrics.attempts_failed IS 'Executions th
 COMMENT ON COLUMN callboard.task_queue_metrics.latency_sum IS 'Seconds from entering the queue to the end, of the tasks that were completed.';
 COMMENT ON COLUMN callboard.task_queue_metrics.heartbeats IS 'Samples of the age of a worker''s last pulse; heartbeat_delay_sum is the sum of these ages in seconds.';
 COMMENT ON COLUMN callboard.task_queue_metrics.worker_heartbeat_delay IS 'The greatest of these ages.';
+COMMENT ON COLUMN callboard.task_queue_metrics.moves IS 'In the row without an actor: how many moves of tasks the minute was counted from.';
 
 CREATE TABLE callboard.task_queue_metrics_daily (
     day                    date NOT NULL,
@@ -64,6 +66,6 @@ CREATE TABLE callboard.metrics_progress (
 INSERT INTO callboard.metrics_progress DEFAULT VALUES;
 
 COMMENT ON TABLE callboard.metrics_progress IS 'How far task_queue_metrics has come. Always exactly one row; whoever measures locks it.';
-COMMENT ON COLUMN callboard.metrics_progress.measured_until IS 'All minutes before this one are measured. The day of the installation is measured from its beginning.';
+COMMENT ON COLUMN callboard.metrics_progress.measured_until IS 'All time before this moment is measured. The day of the installation is measured from its beginning.';
 COMMENT ON COLUMN callboard.metrics_progress.final_until IS 'All minutes before this one are measured again, after all transactions that could have written into them have ended.';
 COMMENT ON COLUMN callboard.metrics_progress.recheck_until IS 'The minutes before this one are measured again when all transactions older than recheck_xid have ended.';

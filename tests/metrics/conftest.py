@@ -55,7 +55,7 @@ def measure(clock: StandingClock) -> Callable[[], int]:
 
     def run() -> int:
         batches = 0
-        while measure_tasks(10):
+        while measure_tasks(600):
             batches += 1
         return batches
 

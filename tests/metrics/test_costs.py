@@ -27,7 +27,7 @@ def count_pages(connection: Observer, clock: StandingClock, minutes: int = 1) ->
     connection.execute("UPDATE callboard.metrics_progress SET measured_until = %s", [MIDDLE])
     clock.set(MIDDLE + timedelta(minutes=minutes))
     query = "EXPLAIN (ANALYZE, BUFFERS, FORMAT json) SELECT * FROM callboard.measure_tasks(%s)"
-    [plan] = connection.fetch_one(query, [minutes])["QUERY PLAN"]
+    [plan] = connection.fetch_one(query, [60 * minutes])["QUERY PLAN"]
     return int(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"])
 
 
@@ -39,8 +39,8 @@ def test_a_minute_costs_as_much_as_what_happened_in_it(
     after_statistics = count_pages(connection, clock)
     happened = connection.fetch_one("SELECT sum(tasks_created) AS created FROM callboard.task_queue_metrics")
     assert happened["created"] == 200
-    # Two tasks' rows by their index (4 pages each) for each task, and two megabytes of events.
-    assert max(before_statistics, after_statistics) < 2 * 200 * 5 + 2 * 128 + 300 < history / 5
+    # For each of two moves a task by its index, of 4 pages; and two megabytes of events, twice.
+    assert max(before_statistics, after_statistics) < 2 * 200 * 5 + 2 * 2 * 128 + 400 < history / 5
     connection.execute("DROP INDEX callboard.events_moves")
     assert count_pages(connection, clock) > history / 3, "the test sees it when everything is read"
 
@@ -49,6 +49,6 @@ def test_minutes_without_tasks_cost_next_to_nothing(connection: Observer, clock:
     busy = count_pages(connection, clock, minutes=60)
     clock.set(START + timedelta(days=30))
     connection.execute("UPDATE callboard.metrics_progress SET measured_until = %s", [START + timedelta(days=20)])
-    query = "EXPLAIN (ANALYZE, BUFFERS, FORMAT json) SELECT * FROM callboard.measure_tasks(1440)"
+    query = "EXPLAIN (ANALYZE, BUFFERS, FORMAT json) SELECT * FROM callboard.measure_tasks(86400)"
     [plan] = connection.fetch_one(query)["QUERY PLAN"]
     assert plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < busy / 20

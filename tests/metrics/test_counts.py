@@ -124,6 +124,7 @@ def test_a_revived_task_counts_again_for_its_new_agent_when_it_ends(
     make_task: TaskBuilder,
     take: Claimer,
     worker_connection: Connection,
+    connection: Observer,
     clock: StandingClock,
     measure: Callable[[], int],
     counts: Callable[[], Counts],
@@ -137,7 +138,12 @@ def test_a_revived_task_counts_again_for_its_new_agent_when_it_ends(
     measure()
     clock.advance(minutes=1)
     measure()
-    # Measured again after the payload was edited: the agent has changed, and nothing is counted twice.
+    assert counts() == {
+        ("12:00", "agent", "writer", "draft"): (1, 0, 1, 1, 1),
+        ("12:01", "agent", "text", "statistics"): (0, 1, 0, 1, 0),
+    }
+    connection.execute("UPDATE callboard.metrics_progress SET measured_until = %s", [START])
+    measure()  # counted again, the first minute belongs to the agent that the task has now, and only to that
     assert counts() == {
         ("12:00", "agent", "text", "statistics"): (1, 0, 1, 1, 1),
         ("12:01", "agent", "text", "statistics"): (0, 1, 0, 1, 0),

@@ -12,6 +12,7 @@ from state.database import close_database
 from state.maintenance.housekeeping import Housekeeping
 from state.metrics import measurement
 from state.metrics.measurement import Measurement, measure_tasks
+from state.metrics.reads import list_metrics
 from tests.metrics.clock import START, StandingClock
 from tests.metrics.conftest import Counts
 from tests.support.builders import TaskBuilder
@@ -47,12 +48,12 @@ def work_off(maintainer: Measurement) -> None:
 
 @pytest.fixture
 def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The minutes of each batch that a maintainer asks for."""
+    """The seconds of each batch that a maintainer asks for."""
     asked: list[int] = []
 
-    def note(most: int) -> list[dict[str, Any]]:
-        asked.append(most)
-        return measure_tasks(most)
+    def note(most_seconds: int) -> list[dict[str, Any]]:
+        asked.append(most_seconds)
+        return measure_tasks(most_seconds)
 
     monkeypatch.setattr(measurement, "measure_tasks", note)
     return asked
@@ -79,9 +80,9 @@ def test_one_of_two_that_measure_at_once_does_nothing_and_does_not_wait(
     make_task("completed")
     clock.advance(minutes=1)
     with connection.transaction():
-        connection.execute("SELECT * FROM callboard.measure_tasks(1)")
-        assert measure_tasks(1) == []
-    assert measure_tasks(1) == []
+        connection.execute("SELECT * FROM callboard.measure_tasks(60)")
+        assert measure_tasks(60) == []
+    assert measure_tasks(60) == []
     assert counts() == {("12:00", *QUICK): (1, 1, 0, 1, 0)}
 
 
@@ -91,7 +92,7 @@ def test_one_that_dies_in_the_middle_leaves_the_minute_to_the_next(
     make_task("completed")
     clock.advance(minutes=1)
     with connection.transaction(force_rollback=True):
-        connection.execute("SELECT * FROM callboard.measure_tasks(1)")
+        connection.execute("SELECT * FROM callboard.measure_tasks(60)")
     assert counts() == {}
     assert measure() == 1
     assert counts() == {("12:00", *QUICK): (1, 1, 0, 1, 0)}
@@ -103,7 +104,7 @@ def test_after_an_outage_all_minutes_are_measured_in_batches(
     for _ in range(5):
         make_task("completed")
         clock.advance(minutes=45)
-    assert measure_tasks(60) == [{"measured_from": START, "measured_to": START + timedelta(hours=1)}]
+    assert measure_tasks(3600) == [{"measured_from": START, "measured_to": START + timedelta(hours=1)}]
     measure()
     assert [minute for minute, *_ in counts()] == ["12:00", "12:45", "13:30", "14:15", "15:00"]
 
@@ -120,7 +121,7 @@ def test_a_maintainer_that_finds_years_to_measure_is_soon_through(
     clock.advance(days=3 * 365)
     maintainer = Measurement()
     work_off(maintainer)
-    assert batches[:12] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440]
+    assert batches[:15] == [*(10 * 2**n for n in range(14)), 24 * 3600]
     assert len(batches) < 2 * 3 * 365 + 30  # each minute twice
     row = connection.fetch_one("SELECT * FROM callboard.task_queue_metrics_daily WHERE actor = 'quick'")
     assert (row["day"], row["tasks_completed"]) == (START.date(), 1)
@@ -130,11 +131,54 @@ def test_a_batch_that_is_slow_is_halved(
     clock: StandingClock, batches: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measurement, "_BATCH_SECONDS", 0.0)
-    clock.advance(minutes=20)
-    maintainer = Measurement()
-    maintainer._minutes = 8
-    work_off(maintainer)
-    assert batches[:4] == [8, 4, 2, 1]
+    clock.advance(minutes=1)
+    work_off(Measurement())
+    assert batches[:5] == [10, 5, 2, 1, 1]
+
+
+@pytest.mark.parametrize("seconds", [1, 7, 59, 60, 61, 100])
+def test_a_minute_may_be_measured_in_parts(
+    make_task: TaskBuilder, connection: Observer, clock: StandingClock, measure: Measure, seconds: int
+) -> None:
+    for second in (0, 6, 20, 20, 58, 60, 119):
+        clock.set(START + timedelta(seconds=second))
+        make_task("completed")
+        make_task("dead", actor="slow")
+    clock.set(START + timedelta(minutes=3))
+    query = "SELECT * FROM callboard.task_queue_metrics ORDER BY minute, actor"
+    seen = {len(list_metrics())}
+    while measure_tasks(seconds):
+        seen.add(len(list_metrics()))
+        assert {row.tasks_created for row in list_metrics()} <= {5, 2}, "only whole minutes can be read"
+    assert seen >= {0, 4}
+    in_parts = connection.execute(query).fetchall()
+    measure_from(connection, START)
+    measure()
+    assert connection.execute(query).fetchall() == in_parts
+    assert [(row["actor"], row["tasks_created"], row["moves"]) for row in in_parts] == [
+        ("", 0, 30), ("quick", 5, 0), ("slow", 5, 0), ("", 0, 12), ("quick", 2, 0), ("slow", 2, 0)
+    ]  # fmt: skip
+
+
+def test_the_second_look_measures_only_what_has_changed(
+    make_task: TaskBuilder, connection: Observer, clock: StandingClock, measure: Measure
+) -> None:
+    make_task("completed")
+    clock.advance(minutes=1)
+    with Observer.open(connection.info.dsn) as caller, caller.transaction():
+        make_task("completed")
+        state.submit("slow", {}, conn=caller)
+        clock.advance(minutes=1)
+        measure()
+    versions = (
+        "SELECT minute, actor, xmin::text FROM callboard.task_queue_metrics WHERE actor = 'quick' ORDER BY minute"
+    )
+    first = connection.execute(versions).fetchall()
+    for _ in range(6):
+        clock.advance(minutes=1)
+        measure()
+    second = connection.execute(versions).fetchall()
+    assert [before == after for before, after in zip(first, second, strict=True)] == [True, False]
 
 
 def test_a_transaction_that_commits_late_is_not_lost(
@@ -235,20 +279,28 @@ def test_minutes_are_kept_for_30_days_and_days_for_ever(
     def count() -> tuple[int, int]:
         return count_rows(connection, "task_queue_metrics"), count_rows(connection, "task_queue_metrics_daily")
 
-    monkeypatch.setattr(measurement, "_REMOVED_AT_ONCE", 1)
+    monkeypatch.setattr(measurement, "_REMOVED_AT_ONCE", 2)  # the two rows of a minute
     maintainer = Measurement()
     for _ in range(3):
         make_task("completed")
         clock.advance(minutes=1)
     clock.advance(days=30, hours=11)
-    work_off(maintainer)
-    assert count() == (3, 1)
-    clock.advance(hours=1)
-    clock.advance(minutes=5)
-    for left in (2, 1, 0, 0):
+    for _ in range(2):  # measured, and looked at again
         work_off(maintainer)
         clock.advance(minutes=1)
+    assert count() == (3, 1)
+    clock.advance(hours=1)  # after midnight
+    for left in (2, 1, 0, 0):
+        measurement._remove_old()
         assert count() == (left, 1)
+    monkeypatch.setattr(measurement, "_REMOVED_AT_ONCE", 1000)
+    make_task("completed")
+    for days in (29, 2):
+        clock.advance(days=days)
+        work_off(maintainer)
+        clock.advance(minutes=5)
+        work_off(maintainer)
+        assert count() == (1 if days == 29 else 0, 2)
 
 
 def test_minutes_whose_day_is_not_final_are_kept(

@@ -73,8 +73,8 @@ def provider_gate(request: RunInput) -> list[Gate]:
 @agent("assistant", "run", gates=provider_gate, known_gates=list_known_gates, role="operator")
 def run(ctx: Context, request: RunInput) -> RunResult:
     """Works on an instruction with a language model that reads, writes and runs in a workspace."""
-    provider = choose_provider(request.provider)
     opening = [Message(role="system", content=SYSTEM), Message(role="user", content=_describe_task(request))]
+    provider = choose_provider(request.provider)
     conversation = Conversation(ctx, provider, request.model, opening, request.max_turns)
     conversation.count_usage()
     with ctx.workspace() as workspace:
@@ -85,7 +85,7 @@ def run(ctx: Context, request: RunInput) -> RunResult:
             turns=len(conversation.turns),
             files=describe_files(workspace),
             commands=_list_commands(conversation.turns),
-            provider=provider,
+            provider=conversation.provider,
             model=last.model,
         )
 

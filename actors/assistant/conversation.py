@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from actors.assistant.files import KeptFiles
-from actors.assistant.tools import MAX_CALLS, ToolResult, list_tools
+from actors.assistant.tools import MAX_CALLS, ToolResult, list_tools, shorten
 from broker import Context, Stopped, TimeLimitExceeded, TokenLimitExceeded
 from providers.language import registry
 from providers.language.protocol import Completion, Message, ToolCall
@@ -16,6 +16,8 @@ from state import jsonsafe
 from state.http_errors import Category
 
 _LONGEST_PIECE = 1_000_000
+_MAX_RESULTS = 200_000  # characters of results that the model gets in full; the oldest are shortened first
+_OLD_RESULT = 500  # characters of a result that is shortened
 FILES = "files"  # the key of the kept files in the checkpoint
 
 
@@ -35,6 +37,7 @@ class Turn(BaseModel):
     text: str
     calls: list[ToolCall] = []
     reasoning_details: list[dict[str, Any]] | None = None
+    provider: str
     model: str
     tokens: int
     cost: float
@@ -65,10 +68,11 @@ class Conversation:
         self, ctx: Context, provider: str, model: str | None, opening: Sequence[Message], max_turns: int
     ) -> None:
         self._ctx = ctx
-        self._provider = provider
         self._model = model
         self._opening = opening
         self.turns = _load_turns(ctx)
+        # Another worker may have other keys. It must not go on with a provider that nobody has chosen.
+        self.provider = self.turns[0].provider if self.turns else provider
         # A person who revives the task gives it more attempts, and here as many turns again.
         saved = ctx.checkpoint.get("allowance")
         if saved is None or saved["max_attempts"] != ctx.max_attempts:
@@ -92,8 +96,7 @@ class Conversation:
     def ask(self) -> Turn:
         """Returns the next answer, which is saved and counted, and emits its pieces as `token` events."""
         number = len(self.turns) + 1
-        messages = [*self._opening, *(message for turn in self.turns for message in turn.to_messages())]
-        completion = registry.get(self._provider).complete(messages, tools=list_tools(), model=self._model)
+        completion = registry.get(self.provider).complete(self._make_messages(), tools=list_tools(), model=self._model)
         try:
             with closing(completion):  # if the task is interrupted, the model stops too
                 for piece in completion:
@@ -109,6 +112,16 @@ class Conversation:
         self._count(self.turns[-1])
         return self.turns[-1]
 
+    def _make_messages(self) -> list[Message]:
+        messages = [*self._opening, *(message for turn in self.turns for message in turn.to_messages())]
+        room = _MAX_RESULTS
+        for message in reversed(messages):
+            if message.role == "tool":
+                if len(message.content) > room:
+                    message.content = shorten(message.content, _OLD_RESULT)
+                room -= len(message.content)
+        return messages
+
     def _count(self, turn: Turn) -> None:
         self._ctx.use(tokens=turn.tokens, cost=turn.cost)
 
@@ -118,6 +131,7 @@ class Conversation:
             text=jsonsafe.clean_text(completion.text, len(completion.text)),
             calls=[_clean_call(call) for call in completion.tool_calls[:MAX_CALLS]],
             reasoning_details=_keep_if_safe(completion.reasoning_details) or None,
+            provider=self.provider,
             model=completion.model,
             tokens=usage.tokens,
             cost=usage.cost or 0.0,

@@ -142,6 +142,16 @@ def test_what_the_model_gets_is_bounded(worker_with_chat: ChatServer) -> None:
     assert task.status == "completed"
 
 
+def test_of_a_long_conversation_old_results_are_shortened(worker_with_chat: ChatServer) -> None:
+    read = ("read_file", {"path": "long.txt"})
+    worker_with_chat.script = [Answer(calls=[read] * 15), Answer(calls=[read]), Answer("Done.")]
+    text = "".join(f"{number}\n" for number in range(4000))  # 18,890 characters
+    assert wait_until_finished(start_assistant(files={"long.txt": text})).status == "completed"
+    for request, in_full in zip(worker_with_chat.requests, (0, 10, 10), strict=True):
+        results = [each["content"] for each in request["messages"] if each["role"] == "tool"]
+        assert [len(result) < 600 for result in results] == [True] * (len(results) - in_full) + [False] * in_full
+
+
 def test_too_many_turns_end_it_dead_and_revived_it_goes_on(worker_with_chat: ChatServer) -> None:
     step = Answer("Once more.", [("run_command", {"command": "echo once more >> log.txt"})])
     worker_with_chat.script = [step, step, step, Answer(calls=[("read_file", {"path": "log.txt"})]), answer_with_result]

@@ -5,13 +5,14 @@ from typing import Any
 from uuid import uuid4
 
 import psutil
+import pytest
 
 from state import cancel, get_events, get_task, pause, resume
 from tests.agents.assistants import COUNT_WORDS, TOKENS, answer_with_result, get_data, start_assistant
 from tests.providers.servers import ChatServer
 from tests.providers.servers.chat_script import Answer
 from tests.support.eventually import eventually
-from tests.support.following import get_stages, wait_for_status, wait_until_finished
+from tests.support.following import get_error, get_stages, wait_for_status, wait_until_finished
 from tests.support.observer import Observer
 from tests.support.workers import TEST_ACTORS, WorkerTree
 
@@ -112,6 +113,24 @@ def test_a_shutdown_keeps_the_attempt_and_the_turns(worker: Start, chat_server: 
     task = wait_until_finished(task_id)
     assert (task.status, task.attempt, task.result["turns"]) == ("completed", 1, 3)
     assert chat_server.paid == {("Speak.", turn): 1 for turn in range(3)}
+
+
+def test_a_worker_without_the_key_does_not_go_on_with_another_provider(
+    worker: Start, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat_server.script = [*COUNT_WORDS[:2], Answer("a " * 500)]
+    tree = worker(grace_seconds=0)
+    task_id = start_assistant("run: echo the local provider would follow this line", provider=None)
+    eventually(lambda: chat_server.paid)
+    chat_server.seconds = 0.05
+    wait_for_event(task_id, "token", turn=3)
+    tree.terminate()
+    tree.wait()
+    monkeypatch.delenv("OPENROUTER_API_KEY")
+    worker()
+    task = wait_until_finished(task_id)
+    assert (task.status, get_error(task)["type"]) == ("dead", "AuthenticationFailed")
+    assert "OPENROUTER_API_KEY" in get_error(task)["message"]
 
 
 def test_a_stop_right_after_the_stream_does_not_lose_the_answer(worker: Start, chat_server: ChatServer) -> None:

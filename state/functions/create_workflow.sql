@@ -1,6 +1,8 @@
 -- Inserts a workflow with its steps, and starts it. Its id comes from the caller: a repetition after a lost connection
 -- changes nothing.
-CREATE OR REPLACE FUNCTION callboard.create_workflow(definition jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION callboard.create_workflow(definition jsonb) RETURNS void LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
 DECLARE
     its_id text := definition ->> 'id';
 BEGIN
@@ -20,7 +22,9 @@ END $$;
 -- Adds a step to a running workflow, and starts it if it can start. Returns the status of the workflow: the step was
 -- added if it is running, or if an earlier try has done so. No row: there is no such workflow.
 CREATE OR REPLACE FUNCTION callboard.add_step(its_id text, step jsonb) RETURNS TABLE (status text, added boolean)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
 #variable_conflict use_column
 DECLARE
     its_status text;

@@ -2,7 +2,9 @@
 -- now or before; no row: there is no such workflow.
 CREATE OR REPLACE FUNCTION callboard.decide_step(
     its_id text, its_key text, its_decision text, by_whom text, its_note text
-) RETURNS TABLE (kind text, status text, decided boolean) LANGUAGE plpgsql AS $$
+) RETURNS TABLE (kind text, status text, decided boolean) LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
 #variable_conflict use_column
 DECLARE
     s record;

@@ -1,7 +1,9 @@
 -- Lets a failed or escalated workflow go on, if enough of it was repaired. Approvals that wait get their whole time again.
 -- Returns the status that the workflow had and the failures that are left; no row: there is no such workflow.
 CREATE OR REPLACE FUNCTION callboard.resume_workflow(its_id text) RETURNS TABLE (status text, resumed boolean, steps text[])
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
 #variable_conflict use_column
 DECLARE
     w record;

@@ -1,6 +1,8 @@
 -- Goes on with a workflow unless another session has locked it. Returns whether anything has changed. (Called by the
 -- sweep.)
-CREATE OR REPLACE FUNCTION callboard.try_advance_workflow(its_id text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION callboard.try_advance_workflow(its_id text) RETURNS boolean LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
 DECLARE
     before integer;
 BEGIN

@@ -22,6 +22,8 @@ class RunResult(BaseModel):
     truncated: bool
     timed_out: bool
     seconds: float
+    sandbox: str = Field(description="The kind that ran it: process, bubblewrap, docker or podman.")
+    limit: str | None = Field(description="The limit that ended it: time, memory, processes or disk.")
 
 
 @agent("command", "run", role="operator")
@@ -35,4 +37,6 @@ def run(ctx: Context, request: RunInput) -> RunResult:
         truncated=result.truncated,
         timed_out=result.timed_out,
         seconds=result.seconds,
+        sandbox=result.kind,
+        limit=result.limit,
     )

@@ -9,6 +9,7 @@ from broker.execution.execution import Execution
 from broker.execution.held import HeldTasks
 from broker.execution.interrupts import CancelRequested
 from broker.worker.dispatcher import Dispatcher
+from broker.worker.leftovers import Leftovers
 from broker.worker.maintenance import Maintenance
 from state.database import Connection, connect
 from state.database.errors import kind_of
@@ -28,12 +29,14 @@ class Heartbeat:
         queues: Sequence[str],
         dispatcher: Dispatcher,
         maintenance: Maintenance,
+        leftovers: Leftovers,
     ) -> None:
         settings = get_settings()
         self._held = held
         self._queues = queues
         self._dispatcher = dispatcher
         self._maintenance = maintenance
+        self._leftovers = leftovers
         self._every = settings.pulse_seconds
         self._lease = settings.lease_seconds
         self._depth_that_matters = settings.retry_critical + 1
@@ -95,6 +98,7 @@ class Heartbeat:
             if lease.cancel_requested is not None:
                 self._request_stop(lease, lease.cancel_requested)
         self._maintenance.update(pulse.siblings, pulse.maintainer_vacant)
+        self._leftovers.update(pulse.open_sandboxes)
         self._dispatcher.retry_share = get_retry_share(pulse.retry_depth)
         if pulse.has_work:
             self._dispatcher.hint()

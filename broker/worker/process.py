@@ -1,4 +1,5 @@
-"""A worker process: it starts and ends the dispatcher, the heartbeat, the watchdog and the maintenance."""
+"""A worker process: it starts and ends the dispatcher, the heartbeat, the watchdog, the maintenance and
+the search for leftovers."""
 
 import threading
 import time
@@ -11,6 +12,7 @@ from broker.execution.interrupts import ShuttingDown, TimeLimitExceeded
 from broker.execution.lease_timer import LeaseTimer
 from broker.worker.dispatcher import Dispatcher
 from broker.worker.heartbeat import Heartbeat
+from broker.worker.leftovers import Leftovers
 from broker.worker.maintenance import Maintenance
 from broker.worker.replacement import end_process, prepare_replacement, replace_process
 from broker.worker.watchdog import STOP_SECONDS, Watchdog
@@ -26,6 +28,7 @@ from state.tasks import catalog
 from state.workers import registry
 from state.workers.identity import Identity
 from state.workers.leases import as_json
+from state.workers.processes import hide_memory
 
 _STOP_TIMEOUT = 2.0  # seconds for interrupted code to end
 _QUICK_STOP_TIMEOUT = 0.5
@@ -33,6 +36,7 @@ _QUICK_STOP_TIMEOUT = 0.5
 
 class WorkerProcess:
     def __init__(self, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None]) -> None:
+        hide_memory()
         prepare_replacement()
         self.identity = Identity.of_this_process()
         self.held = HeldTasks(self.identity.id, threads, deliver, LeaseTimer())
@@ -41,7 +45,8 @@ class WorkerProcess:
         self._queues = queues
         self._dispatcher = Dispatcher(self.held, queues, self._on_hints)
         self._maintenance = Maintenance(self.identity)
-        self._heartbeat = Heartbeat(self.held, queues, self._dispatcher, self._maintenance)
+        self._leftovers = Leftovers(self.identity)
+        self._heartbeat = Heartbeat(self.held, queues, self._dispatcher, self._maintenance, self._leftovers)
         self._watchdog = Watchdog(self.held, self.replace)
         self._opened = False
         self._closing = threading.Event()
@@ -72,7 +77,7 @@ class WorkerProcess:
         with self._lock:
             if self._closing.is_set():
                 return
-            for part in (self._maintenance, self._heartbeat, self._watchdog, self._dispatcher):
+            for part in (self._maintenance, self._leftovers, self._heartbeat, self._watchdog, self._dispatcher):
                 part.start()
             self._opened = True
         log.info("worker ready", worker=self.identity.id, queues=list(self._queues), threads=self.held.threads)
@@ -109,7 +114,7 @@ class WorkerProcess:
             self._closing.set()
         if self._opened:
             drained = self._dispatcher.drain(timeout=10)
-            for part in (self._dispatcher, self._maintenance, self._watchdog, self._heartbeat):
+            for part in (self._dispatcher, self._maintenance, self._leftovers, self._watchdog, self._heartbeat):
                 part.stop()
             if drained:  # otherwise another process finds this one gone and recovers its tasks
                 self._deregister()

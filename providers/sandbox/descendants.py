@@ -9,8 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
 _ROUND = 0.002  # seconds between two rounds of killing
 
 
@@ -19,6 +17,8 @@ def list_descendants(pid: int | None = None) -> list[int]:
     read: a look at all processes takes so long that a process that forks quickly escapes."""
     pid = pid or os.getpid()
     if not Path(f"/proc/{pid}/task/{pid}/children").exists():
+        import psutil  # few systems need it, and each supervisor would wait for it
+
         with suppress(psutil.Error):
             return [process.pid for process in psutil.Process(pid).children(recursive=True)]
         return []

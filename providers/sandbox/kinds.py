@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from providers.sandbox import bubblewrap, containers
+from providers.sandbox.engines import make_environment
 from providers.sandbox.errors import IsolationMissing
 from providers.sandbox.limits import Limits
 
@@ -30,7 +31,7 @@ class Box:
             wrapped = bubblewrap.build_command(command, workspace, self.folders)
             return {"command": wrapped, "confine": "limits", "own_processes": bubblewrap.OWN_PROCESSES}
         wrapped = containers.build_command(self.kind, self.image or "", name, command, workspace, self.folders, limits)
-        container = {"engine": self.kind, "name": name, "environment": containers.make_environment()}
+        container = {"engine": self.kind, "name": name, "environment": make_environment()}
         return {"command": wrapped, "confine": "none", "container": container}
 
     def read_failure(self, name: str, exit_code: int, output: str) -> Exception | None:

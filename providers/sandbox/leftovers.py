@@ -6,14 +6,17 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
 from providers.sandbox.cgroups import list_members, remove_groups
-from providers.sandbox.containers import kill_container
 from providers.sandbox.descendants import list_descendants
+from providers.sandbox.engines import kill_container
 from providers.sandbox.processes import Process, find, kill, lives
+from providers.sandbox.removal import remove_tree
 
+WORKSPACE = "sandbox-"  # the names of the folders of single commands begin with it
 _ROUND = 0.02  # seconds between two rounds of killing
 
 
@@ -44,6 +47,8 @@ def kill_leftovers(remains: Remains, seconds: float) -> tuple[int, list[Process]
         killed.update(process for process in left if kill(process))
         time.sleep(_ROUND)
     remove_groups(remains.groups)
+    if Path(remains.workspace).name.startswith(WORKSPACE):  # else the folder's own lock says when it is left
+        remove_tree(remains.workspace)
     survivors = sorted({*left, *contained})
     return len(killed.difference(survivors)), survivors
 

@@ -18,11 +18,11 @@ from uuid import uuid4
 
 from providers.sandbox.capture import Capture
 from providers.sandbox.cgroups import MOUNT
-from providers.sandbox.containers import ENGINES
+from providers.sandbox.engines import ENGINES
 from providers.sandbox.errors import CommandNotFound, CommandRefused, SandboxFailed
 from providers.sandbox.folder import TEMPORARY
 from providers.sandbox.kinds import Box
-from providers.sandbox.leftovers import Remains, kill_leftovers
+from providers.sandbox.leftovers import WORKSPACE, Remains, kill_leftovers
 from providers.sandbox.limits import Limits
 from providers.sandbox.processes import Process
 from providers.sandbox.removal import remove_tree
@@ -83,7 +83,7 @@ class Sandbox:
         self._pipes: list[IO[bytes]] = []
         if folder is None:
             workspaces.mkdir(parents=True, exist_ok=True)
-            folder = tempfile.mkdtemp(prefix="sandbox-", dir=workspaces.resolve())
+            folder = tempfile.mkdtemp(prefix=WORKSPACE, dir=workspaces.resolve())
             Path(folder, TEMPORARY).mkdir()
         self.workspace = folder
         try:

@@ -20,6 +20,7 @@ from typing import Any
 from providers.sandbox import confinement
 from providers.sandbox.cgroups import Group, remove_groups
 from providers.sandbox.descendants import kill_descendants
+from providers.sandbox.engines import find_exceeded, kill_container
 from providers.sandbox.processes import find
 from providers.sandbox.removal import remove_tree
 from providers.sandbox.watching import Watch
@@ -146,19 +147,13 @@ class Supervisor:
             return "" if self._ending == "requested" else self._ending
         if self._container is None:
             return self._group.find_exceeded()
-        from providers.sandbox import containers  # few supervisors need it
-
-        return containers.find_exceeded(
-            self._container["engine"], self._container["name"], self._container["environment"]
-        )
+        return find_exceeded(self._container["engine"], self._container["name"], self._container["environment"])
 
     def _kill(self) -> list[int]:
         """Returns the pids of survivors."""
         if self._container is None:
             return kill_descendants(self._reap, KILL_SECONDS)
-        from providers.sandbox import containers
-
-        left = containers.kill_container(
+        left = kill_container(
             self._container["engine"], self._container["name"], KILL_SECONDS, self._container["environment"]
         )
         return left + kill_descendants(self._reap, KILL_SECONDS)

@@ -26,9 +26,13 @@ WITH me AS (
     FROM me JOIN callboard.workers w
       ON w.host = me.host AND w.boot_id = me.boot_id AND w.pid_namespace = me.pid_namespace
     WHERE w.stopped_at IS NULL AND w.id <> %(worker)s
+), boxes AS (
+    SELECT EXISTS (SELECT FROM me JOIN callboard.sandboxes s ON s.host = me.host
+                   WHERE s.ended_at IS NULL) AS open_sandboxes
 )
 SELECT coalesce(h.leases, '[]') AS leases, coalesce(n.siblings, '[]') AS siblings, b.has_work, b.retry_depth,
+       x.open_sandboxes,
        -- A lease that ends further ahead than a lease is long was written before the clock was stepped back.
        m.worker_id IS NULL OR callboard.now() NOT BETWEEN
            m.expires_at - make_interval(secs => %(maintainer_seconds)s) AND m.expires_at AS maintainer_vacant
-FROM held h, beside n, callboard.backlog(%(queues)s, %(retry_limit)s) b, callboard.maintainer m
+FROM held h, beside n, boxes x, callboard.backlog(%(queues)s, %(retry_limit)s) b, callboard.maintainer m

@@ -1,8 +1,12 @@
 """Processes of this machine, as the kernel reports them."""
 
+import ctypes
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+_PR_SET_DUMPABLE = 4
 
 
 class ProcessStat(NamedTuple):
@@ -18,6 +22,13 @@ def read_stat(pid: int) -> ProcessStat:
     text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     fields = text.rpartition(")")[2].split()  # the command's name before it may contain any character
     return ProcessStat(state=fields[0], threads=int(fields[17]), start_ticks=int(fields[19]))
+
+
+def hide_memory() -> None:
+    """Keeps other processes of the same user, such as the commands of tasks, from reading this one's environment and
+    memory in /proc. A program that replaces this one has to do it again. Only Linux knows this."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def find_start_ticks(pid: int) -> int | None:

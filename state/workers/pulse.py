@@ -25,6 +25,7 @@ class Pulse:
     retry_depth: int  # of the retry lane, counted up to the given limit
     siblings: list[Sibling]
     maintainer_vacant: bool
+    open_sandboxes: bool  # a sandbox of this host has not ended
 
 
 def send_pulse(connection: Connection, worker: str, queues: Sequence[str], retry_limit: int) -> Pulse:
@@ -43,4 +44,5 @@ def send_pulse(connection: Connection, worker: str, queues: Sequence[str], retry
         retry_depth=row["retry_depth"],
         siblings=[Sibling(**sibling) for sibling in row["siblings"]],
         maintainer_vacant=row["maintainer_vacant"],
+        open_sandboxes=row["open_sandboxes"],
     )

@@ -40,6 +40,7 @@ def up(as_json: JsonOption = False) -> None:
     from deploy.cli.up.messages import Messages
     from deploy.cli.up.supervisor import Supervisor, find_descendants
     from state.schema import migration
+    from state.workers.processes import hide_memory
     from state.workers.registry import list_workers
 
     settings = read_settings()
@@ -52,6 +53,7 @@ def up(as_json: JsonOption = False) -> None:
         workers, http = _build_services(settings, data_dir, port)
         supervisor = Supervisor([workers, http], postgres, settings.grace_seconds, messages.print_problem)
         supervisor.catch_signals()
+        hide_memory()
 
         def is_ready() -> bool:
             registered = {worker["pid"] for worker in list_workers()}

@@ -16,8 +16,8 @@ from state.database import transaction
 from state.maintenance.losses import set_on_loss
 from state.maintenance.sweep import read_last_seen, sweep
 from state.projects.items import NewItem, add_items, create_project
-from state.projects.queue import Mode, start_run
-from state.projects.reads import get_project
+from state.projects.queue import start_run
+from state.projects.reads import Mode, get_project
 from state.tasks import catalog
 from state.workers import leases
 from state.workers.leases import Settlement

@@ -24,6 +24,7 @@ from tests.support.eventually import eventually
 from tests.support.following import wait_for_line, wait_until_finished
 from tests.support.observer import Observer
 
+FIRST = "tq_" + "0" * 32  # the run of the one who comes first
 LOCK = "SELECT FROM callboard.projects WHERE id = %s FOR NO KEY UPDATE"
 
 
@@ -66,6 +67,11 @@ def settle_completed(claimed: Claimed) -> Callable[[Connection], Any]:
     return lambda connection: leases.settle(connection, "w1", [completion(claimed)])
 
 
+def start_loop(project_id: str) -> Callable[[Connection], Any]:
+    asked = {"project_id": project_id, "id": FIRST, "mode": "loop", "item_id": None, "priority": None}
+    return lambda connection: fetch("run_start", {**asked, "queue": "agents", "max_attempts": 3}, connection)
+
+
 def begun_loop(make_project: MakeProject, by_hand: WorkerByHand, mode: str = "loop") -> tuple[str, Claimed]:
     project_id = make_project("a", "b")
     start_run(project_id, mode)  # type: ignore[arg-type]
@@ -95,7 +101,7 @@ def test_start_after_the_end_of_a_run(make_project: MakeProject, by_hand: Worker
     project_id, claimed = begun_loop(make_project, by_hand, "single")
     with first_open(settle_completed(claimed)):
         starting = second(lambda: start_run(project_id, "single"))
-    assert queue(project_id).current_run_id == starting.result(30)
+    assert starting.result(30) == queue(project_id).current_run_id
 
 
 def test_start_after_an_end_that_was_rolled_back(
@@ -108,6 +114,19 @@ def test_start_after_an_end_that_was_rolled_back(
         starting.result(30)
     assert queue(project_id).current_run_id == claimed.id
     by_hand.complete(claimed)
+
+
+@pytest.mark.parametrize("rolled_back", [False, True])
+def test_a_second_start_waits_for_the_first(make_project: MakeProject, second: Second, rolled_back: bool) -> None:
+    project_id = make_project("a")
+    with first_open(start_loop(project_id), rolled_back=rolled_back):
+        starting = second(lambda: start_run(project_id, "single"))
+    if rolled_back:
+        assert starting.result(30) == queue(project_id).current_run_id
+    else:
+        with pytest.raises(QueueAlreadyRunning) as refused:
+            starting.result(30)
+        assert refused.value.run_id == queue(project_id).current_run_id == FIRST
 
 
 def test_start_before_the_end_of_a_run(make_project: MakeProject, by_hand: WorkerByHand, second: Second) -> None:
@@ -149,12 +168,11 @@ def test_a_revival_waits_for_a_start_and_is_refused(
 ) -> None:
     project_id, dead = begun_loop(make_project, by_hand)
     by_hand.fail(dead)
-    start = {"project_id": project_id, "id": "tq_" + "0" * 32, "mode": "loop", "item_id": None, "priority": None}
-    with first_open(lambda conn: fetch("run_start", {**start, "queue": "agents", "max_attempts": 3}, conn)):
+    with first_open(start_loop(project_id)):
         reviving = second(lambda: state.retry(dead.id))
     with pytest.raises(QueueAlreadyRunning):
         reviving.result(30)
-    assert queue(project_id).current_run_id == start["id"]
+    assert queue(project_id).current_run_id == FIRST
 
 
 def test_a_start_waits_for_a_revival_and_is_refused(

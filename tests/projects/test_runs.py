@@ -203,7 +203,7 @@ def test_force_stop_kills_everything(start: Start, tmp_path: Path, database_url:
     wait_for_line(out, "pid", 3)
     pids = [int(line.split()[1]) for line in read_lines(out)]
     assert all(map(psutil.pid_exists, pids))
-    done = force_stop(project_id)
+    done = force_stop(project_id, seconds=5)
     assert (done.success, done.killed_runs, done.still_running) == (True, [run_id], [])
     assert not any(map(psutil.pid_exists, pids))
     assert (statuses(project_id), queue(project_id).is_running) == (["failed", "pending"], False)

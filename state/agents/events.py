@@ -17,7 +17,7 @@ from state.masking import mask
 
 MAX_LIMIT = 100
 LONGEST_WORDS = 2_000  # characters of a text of which words are searched
-LONGEST_EMBEDDED = 8_000  # characters that are embedded: embedding models take about as many tokens
+LONGEST_EMBEDDED = 8_000  # characters that are embedded: models take about as many tokens; words are those of as many
 
 _OLDEST = (0, 8)  # the pgvector that goes on searching until enough events pass the filter
 

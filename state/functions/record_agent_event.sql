@@ -25,8 +25,8 @@ BEGIN
     INSERT INTO callboard.agent_events
         (id, task_id, workflow_id, tenant, agent_name, task_type, text, input, result, job_id, created_at)
     VALUES (event_id, t.id, t.workflow_id, t.tenant, agent, type,
-            agent || ' ' || type || E'\n' || title || callboard.describe_json(asked, 5000) || E'\n'
-                || callboard.describe_json(callboard.choose_answer(answer), 14000),
+            agent || ' ' || type || E'\n' || title || callboard.describe_json(asked, 3000) || E'\n'
+                || callboard.describe_json(callboard.choose_answer(answer), 16000),
             asked, answer, job, callboard.now())
     ON CONFLICT (task_id) DO NOTHING;
     IF NOT FOUND THEN

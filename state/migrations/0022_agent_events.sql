@@ -6,7 +6,7 @@ CREATE TABLE callboard.agent_events (
     agent_name      text COLLATE "C" NOT NULL,
     task_type       text COLLATE "C" NOT NULL,
     text            text NOT NULL,
-    search          tsvector GENERATED ALWAYS AS (to_tsvector('simple'::regconfig, text)) STORED,
+    search          tsvector GENERATED ALWAYS AS (to_tsvector('simple'::regconfig, "left"(text, 8000))) STORED,
     input           jsonb NOT NULL,
     result          jsonb,
     job_id          text COLLATE "C" NOT NULL,

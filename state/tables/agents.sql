@@ -6,7 +6,7 @@ CREATE TABLE callboard.agent_events (
     agent_name      text COLLATE "C" NOT NULL,
     task_type       text COLLATE "C" NOT NULL,
     text            text NOT NULL,
-    search          tsvector GENERATED ALWAYS AS (to_tsvector('simple'::regconfig, text)) STORED,
+    search          tsvector GENERATED ALWAYS AS (to_tsvector('simple'::regconfig, "left"(text, 8000))) STORED,
     input           jsonb NOT NULL,
     result          jsonb,
     job_id          text COLLATE "C" NOT NULL,
@@ -20,6 +20,7 @@ CREATE TABLE callboard.agent_events (
 COMMENT ON TABLE callboard.agent_events IS 'What agents have done: one row for each completed task of an agent. Rows are kept for ever.';
 COMMENT ON COLUMN callboard.agent_events.task_id IS 'The completed task, of the actor agent or project_run.';
 COMMENT ON COLUMN callboard.agent_events.text IS 'Readable: agent, task type, input and result. This is what is embedded and searched.';
+COMMENT ON COLUMN callboard.agent_events.search IS 'The words of the first 8000 characters: more would make the end of a task slow.';
 COMMENT ON COLUMN callboard.agent_events.job_id IS 'The task that embeds the text: inserted together with this row.';
 COMMENT ON COLUMN callboard.agent_events.embedding IS 'A plain array, so that the table is the same where there is no pgvector. Where there is, callboard migrate adds an index (HNSW).';
 COMMENT ON COLUMN callboard.agent_events.embedding_model IS 'Only vectors of one model can be compared.';

@@ -56,6 +56,10 @@ SELECT 'history with a gap', p.id, NULL
 FROM callboard.projects p
 WHERE p.last_event <> (SELECT count(*) FROM callboard.events e WHERE e.task_id = p.id)
 UNION ALL
+SELECT 'agent event without its embedding job', e.task_id, NULL
+FROM callboard.agent_events e
+WHERE NOT EXISTS (SELECT FROM callboard.tasks j WHERE j.id = e.job_id)
+UNION ALL
 SELECT 'two running at one target', min(t.id), coalesce(t.tenant, '') || '/' || t.target
 FROM callboard.tasks t
 WHERE t.status = 'running' AND t.target IS NOT NULL

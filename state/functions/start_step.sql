@@ -3,8 +3,6 @@
 CREATE OR REPLACE FUNCTION callboard.start_step(its_workflow text, its_key text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     s callboard.workflow_steps;
-    items jsonb := '[null]';
-    base jsonb;
     problem text;
     inputs jsonb[];
     ids text[];
@@ -18,34 +16,13 @@ BEGIN
                                     jsonb_strip_nulls(jsonb_build_object('expires_at', s.expires_at)));
         RETURN;
     END IF;
-    IF s.for_each IS NOT NULL THEN
-        SELECT f.filled, f.problem INTO items, problem
-        FROM callboard.fill_in(its_workflow, s.for_each, coalesce(s.sources -> 'for_each', '[]'), NULL) AS f;
-        problem := CASE
-            WHEN problem IS NOT NULL THEN problem
-            WHEN jsonb_typeof(items) <> 'array' THEN format('for_each needs a list and got: %s', jsonb_typeof(items))
-            WHEN jsonb_array_length(items) > 1000 THEN
-                format('for_each starts at most 1000 tasks; the list has %s elements', jsonb_array_length(items))
-        END;
-    END IF;
-    IF problem IS NULL THEN
-        SELECT f.filled, f.problem INTO base, problem
-        FROM callboard.fill_in(its_workflow, s.input, coalesce(s.sources -> 'input', '[]'), NULL) AS f;
-    END IF;
-    IF problem IS NULL THEN
-        SELECT array_agg(f.filled ORDER BY i.place), min(f.problem) INTO inputs, problem
-        FROM jsonb_array_elements(items) WITH ORDINALITY AS i (item, place),
-             callboard.fill_in(its_workflow, base, coalesce(s.sources -> 'items', '[]'), i.item) AS f;
-    END IF;
-    IF problem IS NULL AND EXISTS (SELECT FROM unnest(inputs) AS i (input) WHERE jsonb_typeof(i.input) <> 'object') THEN
-        problem := 'The input of an agent must be an object';
-    END IF;
+    SELECT m.inputs, m.problem INTO inputs, problem FROM callboard.make_inputs(s) AS m;
     IF problem IS NOT NULL THEN
         PERFORM callboard.move_step(its_workflow, its_key, 'dead', jsonb_build_object('error', jsonb_build_object(
             'type', 'InvalidStepInput', 'category', 'permanent', 'message', problem)));
         RETURN;
     END IF;
-    ids := callboard.insert_tasks(s, coalesce(inputs, '{}'));
+    ids := callboard.insert_tasks(s, inputs);
     UPDATE callboard.workflow_steps x SET branches = cardinality(ids), started_at = callboard.now()
     WHERE x.workflow_id = its_workflow AND x.key = its_key;
     PERFORM callboard.move_step(

@@ -28,7 +28,8 @@ class StoredStep(BaseModel):
     max_attempts: int | None
     task_id: str | None
     task_ids: list[str]
-    result: Any
+    result: Any  # None if it has more than 256 KB: the tasks have it
+    result_bytes: int | None  # of a completed step
     error: dict[str, Any] | None
     decision: Literal["approved", "rejected"] | None
     decided_by: str | None

@@ -1,6 +1,6 @@
 """GET /tasks/{id}/stream: the frames that one client gets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -159,7 +159,7 @@ def test_a_task_that_is_retried_at_its_end_is_not_done(
     task = submit()
     retried: list[Any] = []
 
-    def look(ids: set[str]) -> dict[str, Task]:
+    def look(ids: Collection[str]) -> dict[str, Task]:
         if not retried:
             retry(task["task_id"])
             retried.append(task["task_id"])

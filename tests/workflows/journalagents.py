@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -31,7 +32,7 @@ def note(ctx: Context, request: Noted) -> Name:
     """Returns its name."""
     journal = Journal(Path(request.journal))
     try:
-        key = {"name": request.name, "task": ctx.task_id, "epoch": ctx.epoch}
+        key: dict[str, Any] = {"name": request.name, "task": ctx.task_id, "epoch": ctx.epoch}
         journal.write("begin", **key, before=request.before)
         time.sleep(request.seconds)
         if request.fails_while is not None and Path(request.fails_while).exists():

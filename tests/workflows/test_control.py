@@ -288,9 +288,10 @@ def test_a_task_of_another_tenant_does_not_join(create: Create) -> None:
 
 def test_a_dedup_key_counts_for_tasks_that_join(create: Create) -> None:
     its_id = create({"key": "a"}).workflow_id
-    options = {"workflow_id": its_id, "dedup_key": "once"}
-    first = submit("agent", {"agent_name": "free", "task_type": "run"}, **options)
-    second = submit("agent", {"agent_name": "free", "task_type": "run"}, **options)
+    first, second = (
+        submit("agent", {"agent_name": "free", "task_type": "run"}, workflow_id=its_id, dedup_key="once")
+        for _ in range(2)
+    )
     assert (second.task_id, first.deduplicated, second.deduplicated) == (first.task_id, False, True)
 
 

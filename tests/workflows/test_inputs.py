@@ -105,6 +105,39 @@ def test_a_large_result(create: Create, hand: HandWorker) -> None:
     hand.run("use")
 
 
+def test_a_result_that_is_too_large_to_be_shown_is_left_to_its_task(create: Create, hand: HandWorker) -> None:
+    its_id = create({"key": "fetch"}).workflow_id
+    hand.run("fetch", {"text": "x" * 300_000})
+    step = get_workflow(its_id).get_step("fetch")
+    assert (step.result, step.result_bytes) == (None, 300_012)
+    assert len(get_task(step.task_id or "").result["text"]) == 300_000
+
+
+def test_inputs_that_would_be_too_large_make_the_step_dead(create: Create, hand: HandWorker) -> None:
+    """The end of the task before is written all the same."""
+    its_id = create(
+        {"key": "fetch"},
+        {"key": "use", "after": ["fetch"], "for_each": list(range(1000)), "input": {"x": {"$result": "fetch"}}},
+    ).workflow_id
+    hand.run("fetch", "x" * 100_000)
+    workflow = get_workflow(its_id)
+    assert workflow.get_step("fetch").status == "completed"
+    assert "larger than 64 MB" in str(workflow.get_step("use").error)
+
+
+def test_results_that_are_too_large_to_be_gathered_make_the_step_dead(create: Create, hand: HandWorker) -> None:
+    its_id = create(
+        {"key": "each", "for_each": [1, 2, 3]},
+        {"key": "use", "after": ["each"], "input": {"x": {"$result": "each"}}},
+    ).workflow_id
+    hand.take()
+    for branch in range(3):
+        hand.complete("each", "x" * 12_000_000, branch=branch)
+    workflow = get_workflow(its_id)
+    assert (workflow.get_step("each").status, workflow.get_step("each").result) == ("completed", None)
+    assert "larger than 32 MB" in str(workflow.get_step("use").error)
+
+
 def test_the_decision_on_an_approval_is_its_result(create: Create, hand: HandWorker) -> None:
     from state.workflows import approve
 

@@ -40,7 +40,8 @@ class WorkflowLinks(BaseModel):
 
 
 class StepView(StoredStep):
-    """A step. `task_ids`: one task, or with `for_each` one for each element. A null is null, not missing."""
+    """A step. `task_ids`: one task, or with `for_each` one for each element. `result` is null if it has
+    more than 256 KB (`result_bytes`): the task has it."""
 
     @classmethod
     def of(cls, step: StoredStep) -> "StepView":

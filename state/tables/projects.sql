@@ -33,7 +33,7 @@ CREATE TABLE callboard.runs (
     created_at     timestamptz NOT NULL,
     started_at     timestamptz,
     ended_at       timestamptz,
-    outcome        text CHECK (outcome IN ('completed', 'dead', 'canceled')),
+    outcome        text CHECK (outcome IN (/*finished*/)),
     reason         text,
     CONSTRAINT runs_outcome_at_end CHECK ((ended_at IS NULL) = (outcome IS NULL)),
     CONSTRAINT runs_item_after_start CHECK (item_id IS NULL OR started_at IS NOT NULL)

@@ -31,7 +31,9 @@ EVENT_KINDS: dict[EventKind, str] = {
 STREAM_KINDS: frozenset[EventKind] = frozenset({"snapshot", "done"})
 """Sent to clients and never stored."""
 
-RESERVED_KINDS: frozenset[EventKind] = frozenset({"status", "progress", "control", "payload", *STREAM_KINDS})
+RESERVED_KINDS: frozenset[EventKind] = frozenset({
+    "status", "progress", "control", "payload", "step", "queue", "item", *STREAM_KINDS
+})  # fmt: skip
 """Their meaning is fixed: `Context.emit` refuses them."""
 
 KINDS: tuple[EventKind, ...] = get_args(EventKind)

@@ -16,6 +16,7 @@ SOURCES = [path for folder in ("broker", "actors") for path in (STATE.parent / f
 INSERT = re.compile(
     r"INSERT INTO callboard\.events \([\w, ]+\)\s+SELECT\s+(.*?)(?=\bFROM\b|jsonb_build|'\{|\Z)", re.DOTALL
 )
+LOGGED = re.compile(r"callboard\.log_(?:workflow|project)\(\s*[\w.]+,\s*'(\w+)'")  # in the history of a workflow or a project
 LIST = re.compile(r"[(\[]\s*('\w+'(?:\s*,\s*'\w+')+)\s*[)\]]")
 SETS = (STARTABLE, LIVE, FINISHED, TERMINAL)
 
@@ -36,7 +37,8 @@ def find_sets_by_hand(text: str) -> list[set[str]]:
 
 
 def find_kinds_in_sql() -> set[str]:
-    return {kind for path in (*FILES, *FRAGMENTS) for kind in find_kinds(read_code(path))}
+    texts = [read_code(path) for path in (*FILES, *FRAGMENTS)]
+    return {kind for text in texts for kind in (*find_kinds(text), *LOGGED.findall(text))}
 
 
 def test_the_searches_find_what_they_look_for() -> None:
@@ -65,7 +67,7 @@ def test_event_kinds_are_those_that_are_written() -> None:
     """In SQL, by running tasks, and in streams."""
     emitted = {kind for path in SOURCES for kind in re.findall(r'(?:emit|add_event)\(\s*"(\w+)"', path.read_text())}
     reported = {kind for path in SOURCES for kind in re.findall(r'"kind": "(\w+)"', path.read_text())}
-    assert find_kinds_in_sql() == {"status", "control", "payload"}
+    assert find_kinds_in_sql() == {"status", "control", "payload", "step", "queue", "item"}
     assert find_kinds_in_sql() | emitted | reported | STREAM_KINDS == set(EVENT_KINDS) == set(KINDS)
 
 

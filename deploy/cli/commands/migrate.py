@@ -28,6 +28,7 @@ def migrate(sql: SqlOption = False, as_json: JsonOption = False) -> None:
     """
     from deploy.cli.output import print_json
     from deploy.cli.store import open_store
+    from state.agents.events import explain_missing_vectors
     from state.schema import migration
 
     with open_store(current_schema=False):
@@ -40,6 +41,7 @@ def migrate(sql: SqlOption = False, as_json: JsonOption = False) -> None:
             return
         newer = migration.find_newer()
         applied = migration.migrate()
+        missing = explain_missing_vectors()
     if as_json:
         print_json({"applied": applied})
     elif newer:
@@ -51,3 +53,5 @@ def migrate(sql: SqlOption = False, as_json: JsonOption = False) -> None:
         typer.echo(f"The database is up to date. Applied: {', '.join(applied)}.")
     else:
         typer.echo("The database was already up to date.")
+    if missing:
+        typer.echo(f"Agent events will be searched by words, not by vectors: {missing}.", err=True)

@@ -23,6 +23,7 @@ from tests.projects.test_runs import begins, wait_until_stopped
 from tests.support.eventually import eventually
 from tests.support.following import wait_for_line, wait_until_finished
 from tests.support.observer import Observer
+from tests.support.postgres import TestPostgres
 
 FIRST = "tq_" + "0" * 32  # the run of the one who comes first
 LOCK = "SELECT FROM callboard.projects WHERE id = %s FOR NO KEY UPDATE"
@@ -221,6 +222,22 @@ def test_a_run_waits_for_a_locked_project_before_it_takes_its_item(
         wait_until_blocked(connection)
         assert begins(diary) == []
     wait_until_stopped(project_id)
+    assert (statuses(project_id), state.get_task(run_id).attempt) == (["completed"], 1)
+
+
+def test_a_project_that_is_locked_for_long_costs_no_attempt(
+    start: Start, make_project: MakeProject, diary: Path, postgres: TestPostgres
+) -> None:
+    """The run gives up waiting after some tries, and goes back to the queue as soon as that can be written."""
+    project_id = make_project("a")
+    run_id = start_run(project_id, "single")
+    position = postgres.log_size()
+    with first_open(lambda conn: conn.execute(LOCK, [project_id])):
+        start(actors="actors,tests.projects.agents,tests.projects.impatient")
+        eventually(lambda: postgres.log_since(position).count("lock timeout") >= 6, what="the run gives up")
+        assert begins(diary) == []
+    wait_until_stopped(project_id)
+    assert "released" in [event.data.get("reason") for event in state.get_events(run_id)]
     assert (statuses(project_id), state.get_task(run_id).attempt) == (["completed"], 1)
 
 

@@ -1,5 +1,6 @@
 """Runs of projects on real workers."""
 
+import json
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +36,7 @@ def begins(diary: Path) -> list[str]:
 
 
 def test_a_loop_ends_when_all_items_are_done(start: Start, make_project: MakeProject, diary: Path) -> None:
-    start()
+    tree = start()
     project_id = make_project("a", "b", "c")
     add_items(project_id, [make_item(diary, "later", "await")])  # an async agent
     start_run(project_id, "loop")
@@ -48,6 +49,9 @@ def test_a_loop_ends_when_all_items_are_done(start: Start, make_project: MakePro
     assert run.result == {"item_id": item.item_id, "title": "later", "status": "completed", "result": item.result}
     assert (run.payload["agent_name"], run.payload["task_type"]) == ("diary", "await")
     assert [task.task_id for task in state.list_tasks(agent_name="diary", task_type="await")] == [run.task_id]
+    told = [json.loads(line) for line in read_lines(tree.log) if '"queue changed"' in line]
+    assert [line["reason"] for line in told] == ["next item"] * 3 + ["no pending items"]
+    assert all(line["seconds"] >= 0 and line["project_id"] == project_id for line in told)
     add_items(project_id, [make_item(diary, "new")])
     start_run(project_id, "loop")  # again, at once
     wait_until_stopped(project_id)

@@ -16,7 +16,7 @@ SOURCES = [path for folder in ("broker", "actors") for path in (STATE.parent / f
 INSERT = re.compile(
     r"INSERT INTO callboard\.events \([\w, ]+\)\s+SELECT\s+(.*?)(?=\bFROM\b|jsonb_build|'\{|\Z)", re.DOTALL
 )
-LOGGED = re.compile(r"callboard\.log_(?:workflow|project)\(\s*[\w.]+,\s*'(\w+)'")  # in the history of a workflow or a project
+LOGGED = re.compile(r"callboard\.log_(?:workflow|project)\(\s*[\w.]+,\s*'(\w+)'")  # functions that insert events
 LIST = re.compile(r"[(\[]\s*('\w+'(?:\s*,\s*'\w+')+)\s*[)\]]")
 SETS = (STARTABLE, LIVE, FINISHED, TERMINAL)
 

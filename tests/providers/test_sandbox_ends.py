@@ -10,6 +10,8 @@ import psutil
 import pytest
 
 from providers.sandbox.errors import SandboxFailed
+from providers.sandbox.limits import Limits
+from providers.sandbox.sandbox import Sandbox
 from tests.providers.sandboxes import ESCAPES, HOPS, Start, find_processes, gone, python, written
 from tests.support.eventually import eventually
 
@@ -118,3 +120,18 @@ def test_a_command_whose_supervisor_is_stopped_is_killed_all_the_same(start: Sta
     os.kill(sandbox.supervisor.pid, signal.SIGSTOP)
     assert sandbox.kill() == (4, [])  # the supervisor among them
     gone(sandbox)
+
+
+@pytest.mark.parametrize("how", ["killed", "forgotten"])
+def test_a_command_that_was_not_begun_is_never_run(tmp_path: Path, how: str) -> None:
+    """The worker dies, or loses its task, after it has written the row and before it starts the command."""
+    proof = tmp_path / "proof"
+    sandbox = Sandbox(["touch", str(proof)], Limits(), tmp_path / "workspaces")
+    supervisor = psutil.Process(sandbox.supervisor.pid)
+    if how == "killed":
+        assert sandbox.kill() == (0, [])
+    else:
+        sandbox.close()
+    eventually(lambda: not supervisor.is_running(), timeout=5, what="the supervisor has ended")
+    gone(sandbox)
+    assert not proof.exists()

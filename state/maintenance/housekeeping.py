@@ -15,7 +15,7 @@ from state.projects.sweep import BATCH as RUNS
 from state.projects.sweep import sweep_runs
 from state.settings import get_settings
 from state.workers.registry import list_awaited_actors
-from state.workflows.sweep import sweep_workflows
+from state.workflows.sweep import WorkflowSweep
 
 _LEFTOVER_TURNS = 60  # between two removals of leftovers
 _PART_SECONDS = 0.5  # after which a part lets the others have their turn
@@ -42,7 +42,7 @@ class Housekeeping:
         self._measurement = Measurement()
         self._warned: set[str] = set()
         self._last_line = ""
-        self._last_workflow = ""
+        self._workflows = WorkflowSweep()
         self._turn = 0
 
     def do_turn(self) -> bool:
@@ -101,7 +101,7 @@ class Housekeeping:
 
     def _advance_workflows(self) -> bool:
         """Looks at some of the running workflows, from where the last turn stopped."""
-        _, self._last_workflow = sweep_workflows(self._last_workflow)
+        self._workflows.take_turn()
         return False
 
     def _end_stale_runs(self) -> bool:

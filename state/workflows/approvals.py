@@ -4,6 +4,7 @@ from typing import Literal
 
 from state.database import Row, fetch_one, retrying
 from state.errors import IllegalStep, InvalidPayload, StepNotFound, WorkflowNotFound
+from state.logs import log
 from state.workflows.hints import announce_workflow
 from state.workflows.reads import StoredWorkflow, get_workflow
 
@@ -36,6 +37,7 @@ def _decide(workflow_id: str, key: str, decision: Decision, by: str, note: str |
     if not row["decided"]:
         status = row["status"] if row["kind"] == "approval" else "not an approval"
         raise IllegalStep(workflow_id, key, _VERBS[decision], status)
+    log.info("approval decided", workflow_id=workflow_id, step=key, decision=decision, by=by)
     return get_workflow(workflow_id)
 
 

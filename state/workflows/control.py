@@ -4,6 +4,7 @@ from state.database import Parameters, Row, fetch, retrying
 from state.database.errors import kind_of
 from state.database.notifier import notify_control, notify_tasks
 from state.errors import IllegalWorkflow, StepsStillFailed, WorkflowNotFound
+from state.logs import log
 from state.tasks.announcements import announce
 from state.workflows.hints import announce_workflow
 from state.workflows.reads import StoredWorkflow, get_workflow
@@ -18,6 +19,7 @@ def cancel_workflow(workflow_id: str) -> StoredWorkflow:
     status = rows[0]["workflow_status"]
     if status in ("completed", "canceled") and not (in_doubt and status == "canceled"):
         raise IllegalWorkflow(workflow_id, "cancel", status)
+    log.info("workflow canceled", workflow_id=workflow_id)
     tasks = [row for row in rows if row["id"] is not None]
     announce([row for row in tasks if row["status"] == "canceled"], left_gates=True)
     if any(row["status"] == "running" for row in tasks):
@@ -37,6 +39,7 @@ def resume_workflow(workflow_id: str) -> StoredWorkflow:
         if row["status"] in ("failed", "escalated"):
             raise StepsStillFailed(workflow_id, row["status"], row["steps"])
         raise IllegalWorkflow(workflow_id, "resume", row["status"])
+    log.info("workflow resumed", workflow_id=workflow_id)
     announce_workflow(workflow_id)
     return get_workflow(workflow_id)
 

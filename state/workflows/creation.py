@@ -7,6 +7,7 @@ from state import jsonsafe
 from state.agents.guard import require_may_create
 from state.database import AnyConnection, fetch, fetch_one, retrying
 from state.errors import InvalidWorkflow, WorkflowNotFound, WorkflowNotRunning
+from state.logs import log
 from state.tasks.ids import new_workflow_id
 from state.workflows.definition import MOST_STEPS, Step, Workflow
 from state.workflows.hints import announce_workflow
@@ -22,6 +23,7 @@ def create_workflow(workflow: Workflow, *, conn: AnyConnection | None = None) ->
     its_id = new_workflow_id()
     definition = {**workflow.model_dump(mode="json", exclude={"steps"}), "id": its_id, "steps": rows}
     _insert(jsonsafe.dump(definition), conn=conn)
+    log.info("workflow created", workflow_id=its_id, name=workflow.name, steps=len(rows))
     if conn is None:
         announce_workflow(its_id)
     return get_workflow(its_id, conn=conn)
@@ -50,6 +52,7 @@ def create_task(
         raise InvalidWorkflow(f"a workflow has at most {MOST_STEPS} steps", "steps", step.key)
     body = jsonsafe.dump(build_step(step, "task", set(), workflow.tenant))
     _add_step(workflow_id, body)
+    log.info("task added to workflow", workflow_id=workflow_id, step=step.key)
     announce_workflow(workflow_id)
     return get_workflow(workflow_id).get_step(step.key)
 

@@ -8,7 +8,7 @@ import pytest
 from state import get_task
 from state.workers import leases
 from state.workflows import StoredWorkflow, get_workflow
-from state.workflows.sweep import sweep_workflows
+from state.workflows.sweep import WorkflowSweep
 from tests.support.observer import Observer
 from tests.workflows.handworker import HandWorker
 
@@ -54,7 +54,7 @@ def test_bad_data_of_a_workflow_loses_no_result_and_the_sweep_goes_on(
     left = connection.execute("SELECT invariant FROM admin.invariants").fetchall()
     assert left, "what was left behind can be seen"
     breaker.repair()
-    assert sweep_workflows()[0] == [workflow.workflow_id]
+    assert WorkflowSweep().take_turn() == [workflow.workflow_id]
     assert hand.take() == ["b"]
 
 

@@ -33,7 +33,7 @@ from state.workflows import (
     reject,
     resume_workflow,
 )
-from state.workflows.sweep import sweep_workflows
+from state.workflows.sweep import WorkflowSweep
 from tests.support.clock import Clock
 from tests.support.lostanswers import LostAnswers
 from tests.support.observer import Observer
@@ -174,7 +174,7 @@ def test_decisions_that_are_not_possible(create: Create, hand: HandWorker) -> No
 def test_an_approval_expires(create: Create, clock: Clock, statuses: Statuses) -> None:
     soon = create({"key": "ask", "kind": "approval", "expires_seconds": 60.0}).workflow_id
     never = create({"key": "ask", "kind": "approval"}).workflow_id
-    assert sweep_workflows() == ([], "")
+    assert WorkflowSweep().take_turn() == []
     clock.advance(61)
     Housekeeping().do_turn()
     workflow = get_workflow(soon)
@@ -309,7 +309,7 @@ def test_the_sweep_finds_nothing_in_practice(create: Create, hand: HandWorker) -
     for _ in range(3):
         create({"key": "a"}, *ASK)
     hand.run("a")
-    assert sweep_workflows() == ([], "")
+    assert WorkflowSweep().take_turn() == []
 
 
 def test_the_sweep_heals_what_an_operator_left(
@@ -324,15 +324,41 @@ def test_the_sweep_heals_what_an_operator_left(
         )
     found = {row["invariant"] for row in connection.execute("SELECT invariant FROM admin.invariants").fetchall()}
     assert found == {"step running without a live task", "workflow running with nothing alive"}
-    assert sweep_workflows() == ([workflow.workflow_id], "")
+    assert WorkflowSweep().take_turn() == [workflow.workflow_id]
     assert statuses(workflow.workflow_id) == {"a": "completed", "b": "running"}
 
 
 def test_the_sweep_goes_on_where_it_stopped(create: Create, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = [create({"key": "a"}).workflow_id for _ in range(3)]
     monkeypatch.setattr("state.workflows.sweep.BATCH", 2)
-    assert sweep_workflows() == ([], ids[1])
-    assert sweep_workflows(ids[1]) == ([], "")
+    sweep = WorkflowSweep()
+    positions = []
+    for _ in range(3):
+        assert sweep.take_turn() == []
+        positions.append(sweep.position)
+    assert positions == [ids[1], "", ids[1]]
+
+
+def test_one_workflow_that_cannot_go_on_does_not_hold_up_the_others(
+    create: Create, hand: HandWorker, connection: Observer, clock: Clock
+) -> None:
+    """The end of its task is kept, the maintainer goes on, and when the cause is gone, so does the workflow."""
+    bad = create({"key": "a"}, {"key": "b", "after": ["a"]})
+    good = create({"key": "ask", "kind": "approval", "expires_seconds": 60.0})
+    start_step = connection.fetch_one("SELECT pg_get_functiondef('callboard.start_step'::regproc) AS text")["text"]
+    connection.execute(
+        "CREATE OR REPLACE FUNCTION callboard.start_step(its_workflow text, its_key text) RETURNS void "
+        "LANGUAGE plpgsql AS $$ BEGIN RAISE 'a bug' USING ERRCODE = '22000'; END $$"
+    )
+    hand.run("a")
+    assert get_task(bad.get_step("a").task_id or "").status == "completed"
+    clock.advance(61)
+    housekeeping = Housekeeping()
+    housekeeping.do_turn()
+    assert get_workflow(good.workflow_id).status == "failed"
+    connection.execute(start_step)
+    housekeeping.do_turn()
+    assert get_workflow(bad.workflow_id).get_step("b").status == "running"
 
 
 VERBS: dict[str, tuple[str, Callable[[StoredWorkflow], object]]] = {

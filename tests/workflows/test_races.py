@@ -10,7 +10,7 @@ from state.database import Connection, connect
 from state.errors import IllegalStep, IllegalWorkflow, WorkflowNotRunning
 from state.workers import leases
 from state.workflows import StoredWorkflow, approve, cancel_workflow, get_workflow
-from state.workflows.sweep import sweep_workflows
+from state.workflows.sweep import WorkflowSweep
 from tests.support.eventually import eventually
 from tests.support.observer import Observer
 from tests.workflows.handworker import HandWorker
@@ -87,7 +87,7 @@ def test_a_batch_does_not_wait_for_a_workflow_that_is_locked(
         settled, busy = leases.try_settle(hand.connection, hand.name, ends)
         assert [row["id"] for row in settled] == [ends[1].id]
         assert busy == {(ends[0].id, ends[0].epoch)}
-        assert sweep_workflows() == ([], ""), "nor does the sweep"
+        assert WorkflowSweep().take_turn() == [], "nor does the sweep"
     assert get_workflow(free.workflow_id).get_step("y").status == "running"
     settled, busy = leases.try_settle(hand.connection, hand.name, ends[:1])
     assert (len(settled), busy) == (1, set())

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from broker import Context, agent
+from state.gates import Gate
 from state.http_errors import Category
 from tests.support.journal import Journal
 
@@ -25,6 +26,16 @@ class Noted(BaseModel):
 
 class Name(BaseModel):
     name: str
+
+
+def name_gate(request: Noted) -> list[Gate]:
+    return [Gate("provider:one-at-a-time", 1)]
+
+
+@agent("journal", "note_alone", gates=name_gate)
+def note_alone(ctx: Context, request: Noted) -> Name:
+    """As `note`, one at a time."""
+    return note(ctx, request)
 
 
 @agent("journal", "note")

@@ -126,6 +126,31 @@ def test_a_diamond_with_failures_and_killed_workers(worker: Start, tmp_path: Pat
     assert read_deadlocks(connection) == 0
 
 
+def test_tasks_of_a_step_pass_the_gates_of_their_input(worker: Start, tmp_path: Path, connection: Observer) -> None:
+    """When the workflow is created nobody knows the inputs, nor their gates: the worker asks before the code starts."""
+    worker(processes=2, threads=4, actors=ACTORS)
+    file = tmp_path / "journal"
+    name = {"$item": True, "path": "0"}
+    alone = {
+        "key": "alone",
+        "agent_name": "journal",
+        "task_type": "note_alone",
+        "for_each": [["a"], ["b"], ["c"], ["d"]],
+    }
+    definition = {
+        "name": "gated",
+        "steps": [{**alone, "input": {"journal": str(file), "name": name, "seconds": 0.3}}],
+    }
+    its_id = create_workflow(Workflow.model_validate(definition)).workflow_id
+    eventually(lambda: get_workflow(its_id).status == "completed", timeout=60, what="all four have run")
+    entries = journal.read(file)
+    assert [entry["what"] for entry in entries] == ["begin", "end"] * 4, "one after the other"
+    assert {entry["name"] for entry in entries} == {"a", "b", "c", "d"}
+    gates = connection.execute("SELECT DISTINCT gates FROM callboard.tasks WHERE workflow_id = %s", [its_id]).fetchall()
+    assert gates == [{"gates": ["provider:one-at-a-time"]}]
+    assert connection.execute("SELECT * FROM admin.invariants").fetchall() == []
+
+
 def test_two_hundred_workflows_at_once(worker: Start, tmp_path: Path, connection: Observer) -> None:
     for _ in range(2):
         worker(processes=2, threads=8, actors=ACTORS)

@@ -52,3 +52,12 @@ def note(ctx: Context, request: Noted) -> Name:
     finally:
         journal.close()
     return Name(name=request.name)
+
+
+@agent("journal", "own_row")
+def write_row(ctx: Context, request: Noted) -> Name:
+    """Writes a row of its own; it commits together with the end of the task, and with what follows from that."""
+    name = Name(name=request.name)
+    with ctx.transaction(name) as conn:
+        conn.execute("INSERT INTO own_rows (name, before) VALUES (%s, %s)", [request.name, request.before])
+    return name

@@ -151,6 +151,27 @@ def test_tasks_of_a_step_pass_the_gates_of_their_input(worker: Start, tmp_path: 
     assert connection.execute("SELECT * FROM admin.invariants").fetchall() == []
 
 
+def test_an_agent_that_completes_its_task_in_its_own_transaction(
+    worker: Start, tmp_path: Path, connection: Observer
+) -> None:
+    """The row of the agent, the end of its task and the start of the next step are one transaction."""
+    connection.execute("CREATE TABLE own_rows (name text, before text[])")
+    worker(actors=ACTORS)
+    steps = [
+        {**make_step(tmp_path / "journal", key, after), "task_type": "own_row"}
+        for key, after in (("a", []), ("b", ["a"]), ("c", ["b"]))
+    ]
+    its_id = create_workflow(Workflow.model_validate({"name": "rows", "steps": steps})).workflow_id
+    eventually(lambda: get_workflow(its_id).status == "completed", timeout=60, what="all three have run")
+    rows = connection.execute("SELECT name, before FROM own_rows ORDER BY name").fetchall()
+    assert [(row["name"], row["before"]) for row in rows] == [("a", []), ("b", ["a"]), ("c", ["b"])]
+    same = (
+        "SELECT count(*) AS n FROM own_rows o JOIN callboard.tasks t ON t.step = o.name AND t.xmin = o.xmin "
+        "WHERE t.workflow_id = %s"
+    )
+    assert connection.fetch_one(same, [its_id])["n"] == 3
+
+
 def test_two_hundred_workflows_at_once(worker: Start, tmp_path: Path, connection: Observer) -> None:
     for _ in range(2):
         worker(processes=2, threads=8, actors=ACTORS)

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from state import get_task
-from state.workflows import StoredWorkflow, get_workflow
+from state import get_task, retry
+from state.workers import leases
+from state.workflows import StoredWorkflow, approve, get_workflow, resume_workflow
 from tests.support.observer import Observer
 from tests.workflows.handworker import HandWorker
 
@@ -139,8 +140,6 @@ def test_results_that_are_too_large_to_be_gathered_make_the_step_dead(create: Cr
 
 
 def test_the_decision_on_an_approval_is_its_result(create: Create, hand: HandWorker) -> None:
-    from state.workflows import approve
-
     its_id = create(
         {"key": "ask", "kind": "approval"},
         {"key": "use", "after": ["ask"], "input": {"x": {"$result": "ask", "path": "note"}}},
@@ -210,8 +209,6 @@ def test_an_empty_list_completes_the_step_at_once(create: Create, hand: HandWork
 
 @pytest.mark.parametrize("count", [1, 1000])
 def test_so_many_elements(create: Create, hand: HandWorker, connection: Observer, count: int) -> None:
-    from state.workers import leases
-
     its_id = create(
         {"key": "each", "for_each": list(range(count)), "input": {"n": {"$item": True}}},
         {"key": "use", "after": ["each"], "input": {"all": {"$result": "each"}}},
@@ -243,9 +240,6 @@ def test_a_list_that_is_not_usable_makes_the_step_dead(
 def test_one_dead_task_makes_the_step_dead_while_others_live(
     create: Create, hand: HandWorker, statuses: Statuses
 ) -> None:
-    from state import retry
-    from state.workflows import resume_workflow
-
     workflow = create({"key": "each", "for_each": [0, 1, 2]}, {"key": "use", "after": ["each"]})
     its_id = workflow.workflow_id
     hand.take()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from state import cancel, get_task, retry
+from state import cancel, get_task, pause, resume, retry
 from state.tasks.events import get_events
 from state.workflows import StoredWorkflow, get_workflow, resume_workflow
 from tests.support.observer import Observer
@@ -147,8 +147,6 @@ def test_canceling_one_of_several_completes_it_with_a_reason(create: Create, han
 
 
 def test_a_paused_task_keeps_the_workflow_alive(create: Create, hand: HandWorker) -> None:
-    from state import pause, resume
-
     workflow = create({"key": "a"})
     pause(workflow.steps[0].task_id or "")
     assert get_workflow(workflow.workflow_id).status == "running"

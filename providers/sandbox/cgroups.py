@@ -36,9 +36,10 @@ class Group:
                     path.rmdir()
 
     def join(self) -> None:
-        """Moves this process into the groups."""
+        """Moves this process into the groups. Where the kernel refuses it, watching is what is left."""
         for path in self.paths:
-            Path(path, "cgroup.procs").write_text("0")
+            with suppress(OSError):
+                Path(path, "cgroup.procs").write_text("0")
 
     def find_exceeded(self) -> str:
         """Returns the name of the limit that the kernel had to enforce, or ""."""

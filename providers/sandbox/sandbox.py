@@ -84,7 +84,8 @@ class Sandbox:
         if folder is None:
             workspaces.mkdir(parents=True, exist_ok=True)
             folder = tempfile.mkdtemp(prefix=WORKSPACE, dir=workspaces.resolve())
-            Path(folder, TEMPORARY).mkdir()
+        with suppress(OSError):  # an earlier command in the same folder has made something else of it
+            Path(folder, TEMPORARY).mkdir(exist_ok=True)
         self.workspace = folder
         try:
             self._output, self._control, self._reports = self._start()

@@ -46,7 +46,9 @@ class Supervisor:
         own = order.get("own_processes", 0)
         # The engine has its own groups.
         self._group = Group(order["name"], self._limits["memory"], self._limits["processes"] + own, order["groups"])
-        self._watch = Watch(workspace, self._limits, self._group, own)
+        self._watch = Watch(
+            workspace, self._limits, self._group, own_processes=own, container=self._container is not None
+        )
 
     def run(self) -> None:
         try:

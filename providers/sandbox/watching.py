@@ -16,7 +16,12 @@ _SHARE = 10  # looking takes at most this part of the time: a folder may have ma
 
 
 class Watch:
-    def __init__(self, workspace: str, limits: Mapping[str, float], group: Group, own_processes: int = 0) -> None:
+    """With `container`, only the disk: our descendants are the engine's client then, not the command."""
+
+    def __init__(
+        self, workspace: str, limits: Mapping[str, float], group: Group, *, own_processes: int, container: bool
+    ) -> None:
+        self._container = container
         self._workspace = workspace
         self._group = group
         self._memory = int(limits["memory"])
@@ -36,7 +41,7 @@ class Watch:
         return found
 
     def _look(self) -> str:
-        pids = list_descendants()
+        pids = [] if self._container else list_descendants()
         if len(pids) > self._processes:
             return "processes"
         if measure_memory(pids, self._memory) > self._memory:

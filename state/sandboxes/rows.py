@@ -9,6 +9,8 @@ from state.workers.identity import Place
 
 Process = tuple[int, int | None]  # pid and start ticks
 
+_ANSWER_SECONDS = 2.0  # to wait for a connection at the end of a sandbox: the end of its task waits for it
+
 
 @dataclass(frozen=True, slots=True)
 class OpenSandbox:
@@ -77,6 +79,7 @@ def close_sandbox(sandbox_id: str, killed: int, survivors: Sequence[Process] = (
             "survivors": [pid for pid, _ in survivors],
             "survivor_ticks": [ticks or 0 for _, ticks in survivors],
         },
+        timeout=_ANSWER_SECONDS,
     )
 
 

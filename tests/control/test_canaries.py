@@ -2,6 +2,7 @@
 database can be reached."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,12 +17,14 @@ from providers.sandbox import bubblewrap
 from state import submit
 from state.tasks.reads import Task
 from tests.providers.boxes import INTERPRETER, needs_bubblewrap
+from tests.support.eventually import eventually
 from tests.support.following import wait_until_finished
 from tests.support.users import NOBODY, as_nobody, find_python, needs_nobody, nobodys_data_dir
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
 
+ROOT = Path(__file__).parents[2]
 CANARY = "canary-5f1c93a7"
 
 # Looks for the canary (whose text must not be in the code itself) in the environment and the memory of every process.
@@ -102,9 +105,47 @@ def test_the_search_from_a_box_of_the_same_user(worker_with_canary: Start, tmp_p
 @needs_nobody
 def test_the_search_from_a_box_of_a_normal_user(worker_with_canary: Start, database_url: str) -> None:
     with nobodys_data_dir(database_url) as data:
-        worker_with_canary(sandbox="process", data_dir=data, through=as_nobody())
+        tree = worker_with_canary(sandbox="process", data_dir=data, through=as_nobody())
         assert run("id", "-u").result["output"] == "65534\n"
+        [process] = tree.children()
+        assert is_hidden(process.pid)
         assert run(*search((find_python() or [""])[-1])).result["output"] == "searched\n"
+
+
+def is_hidden(pid: int) -> bool:
+    """What belongs to a normal user's process in /proc is root's if the process hides."""
+    return Path(f"/proc/{pid}/environ").stat().st_uid == 0
+
+
+@needs_nobody
+def test_the_http_server_hides_as_well(database_url: str) -> None:
+    with nobodys_data_dir(database_url) as data, socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.set_inheritable(True)
+        server = [
+            "-m",
+            "uvicorn",
+            "--app-dir",
+            "http",
+            "--factory",
+            "taskapi:create_app",
+            "--fd",
+            str(listener.fileno()),
+        ]
+        with subprocess.Popen(
+            [*NOBODY, *(find_python() or []), *server],
+            cwd=ROOT,
+            env={**os.environ, "CALLBOARD_DATA_DIR": str(data)},
+            pass_fds=(listener.fileno(),),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            try:
+                eventually(lambda: is_hidden(process.pid), what="the server has started")
+                assert process.poll() is None
+            finally:
+                process.kill()
 
 
 # Without Landlock, which kernels before 5.19 do not have, it is the process itself that hides.

@@ -1,5 +1,6 @@
 """What a command in bubblewrap sees and can do, and which kind of sandbox a setting gives."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -40,6 +41,16 @@ def start(tmp_path: Path) -> Iterator[Start]:
 def finish(sandbox: Sandbox) -> Result:
     eventually(lambda: (sandbox.read(0.05), sandbox.ended)[1])
     return sandbox.result()
+
+
+def test_it_is_used_wherever_it_works() -> None:
+    """Otherwise a mistake in our options would look like a machine without bubblewrap, and these tests be skipped."""
+    program = shutil.which("bwrap")
+    if program is None:
+        pytest.skip("bubblewrap is not installed")
+    plain = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    works = subprocess.run(plain, capture_output=True, check=False).returncode == 0
+    assert (bubblewrap.find_problem() is None) == works
 
 
 @needs_bubblewrap

@@ -1,4 +1,5 @@
--- Lets a failed or escalated workflow go on, if enough of it was repaired. Approvals that wait get their whole time again.
+-- Lets a failed or escalated workflow go on, if enough of it was repaired. Approvals that wait get their whole time again;
+-- those that have expired wait again.
 -- Returns the status that the workflow had and the failures that are left; no row: there is no such workflow.
 CREATE OR REPLACE FUNCTION callboard.resume_workflow(its_id text) RETURNS TABLE (status text, resumed boolean, steps text[])
 LANGUAGE plpgsql
@@ -8,6 +9,8 @@ AS $$
 DECLARE
     w record;
     failed text[];
+    expired text[];
+    its_key text;
 BEGIN
     PERFORM FROM callboard.workflows w WHERE w.id = its_id FOR NO KEY UPDATE;
     PERFORM callboard.sync_steps(its_id);
@@ -16,12 +19,18 @@ BEGIN
         RETURN;
     END IF;
     failed := ARRAY(SELECT s.key FROM callboard.workflow_steps s
-                    WHERE s.workflow_id = its_id AND s.status IN ('dead', 'rejected', 'expired') ORDER BY s.position);
-    IF w.status NOT IN ('failed', 'escalated') OR callboard.count_failures(its_id) >= w.failure_threshold THEN
+                    WHERE s.workflow_id = its_id AND s.status IN ('dead', 'rejected') ORDER BY s.position);
+    expired := ARRAY(SELECT s.key FROM callboard.workflow_steps s
+                     WHERE s.workflow_id = its_id AND s.status = 'expired' ORDER BY s.position);
+    IF w.status NOT IN ('failed', 'escalated')
+       OR callboard.count_failures(its_id) - cardinality(expired) >= w.failure_threshold THEN
         RETURN QUERY SELECT w.status, false, failed;
         RETURN;
     END IF;
     PERFORM callboard.move_workflow(its_id, 'running', 'resumed');
+    FOREACH its_key IN ARRAY expired LOOP
+        PERFORM callboard.move_step(its_id, its_key, 'waiting', '{}');
+    END LOOP;
     UPDATE callboard.workflow_steps s SET expires_at = callboard.now() + make_interval(secs => s.expires_seconds)
     WHERE s.workflow_id = its_id AND s.status = 'waiting';
     PERFORM callboard.advance_workflow(its_id);

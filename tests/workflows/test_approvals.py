@@ -100,6 +100,23 @@ def test_an_approval_expires(create: Create, clock: Clock, statuses: Statuses) -
         approve(soon, "ask", by="anna")
 
 
+def test_an_expired_approval_waits_again_in_a_resumed_workflow(
+    create: Create, hand: HandWorker, clock: Clock, statuses: Statuses
+) -> None:
+    its_id = create({**ASK[0], "expires_seconds": 60.0}, ASK[1], escalation={"to": "ops"}).workflow_id
+    clock.advance(61)
+    Housekeeping().do_turn()
+    assert (get_workflow(its_id).status, statuses(its_id)["ask"]) == ("escalated", "expired")
+    assert resume_workflow(its_id).status == "running"
+    step = get_workflow(its_id).get_step("ask")
+    assert (step.status, step.error, step.finished_at) == ("waiting", None, None)
+    clock.advance(59)
+    Housekeeping().do_turn()
+    approve(its_id, "ask", by="anna")
+    hand.run("go")
+    assert get_workflow(its_id).status == "completed"
+
+
 def test_a_decision_that_comes_too_late_is_refused_before_the_sweep(create: Create, clock: Clock) -> None:
     its_id = create({"key": "ask", "kind": "approval", "expires_seconds": 60.0}).workflow_id
     clock.advance(61)

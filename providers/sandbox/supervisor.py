@@ -57,6 +57,8 @@ class Supervisor:
             _report({**find(os.getpid())._asdict(), "groups": self._group.paths})
             if sys.stdin.buffer.readline():  # else the worker has died, or does not want it any more
                 self._run(adopts)
+            else:
+                _report({"refused": "it was not begun", "missing": False, "shortage": True})
         finally:
             remove_groups(self._group.paths)
 

@@ -2,18 +2,20 @@
 
 import random
 import signal
+import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from state import get_events, get_task
-from state.projects.items import add_items
-from state.projects.queue import force_stop, start_run
+from state.projects.items import NewItem, add_items, create_project
+from state.projects.queue import force_stop, list_leftovers, start_run
 from state.projects.reads import get_project, list_items, list_runs
 from tests.projects.conftest import MakeProject, Start, make_item
 from tests.projects.test_queue import queue, reasons, statuses
-from tests.projects.test_runs import begins, wait_until_stopped
+from tests.projects.test_runs import STUBBORN, begins, wait_until_stopped
 from tests.support.eventually import eventually
 from tests.support.following import read_lines, wait_for_line
 from tests.support.observer import Observer
@@ -132,6 +134,27 @@ def test_force_stop_after_the_worker_was_killed(
     assert not done.success
     assert done.still_running[0].run_id == run_id
     start()
-    eventually(lambda: not queue(project_id).is_running, what="the next worker ends the run")
+    eventually(lambda: not queue(project_id).is_running, 90, what="the next worker ends the run")
     assert (get_task(run_id).status, statuses(project_id)) == ("canceled", ["failed"])
     assert list_runs(project_id)[0].reason == "force-stop"
+
+
+def test_force_stop_of_a_command_whose_worker_was_killed(start: Start, database_url: str, tmp_path: Path) -> None:
+    """The next worker kills what the command has left, and ends the run."""
+    tree = start(sandbox="process")
+    out = tmp_path / "pids"
+    project_id = create_project("stubborn").project_id
+    command = {"command": [sys.executable, "-c", STUBBORN, str(out)], "timeout_seconds": 300}
+    add_items(project_id, [NewItem("stubborn", "command", "run", command)])
+    run_id = start_run(project_id, "loop")
+    wait_for_line(out, "pid", 3)
+    pids = [int(line.split()[1]) for line in read_lines(out)]
+    tree.kill()
+    first = force_stop(project_id, seconds=0.2)
+    assert (first.success, first.killed_runs, first.still_running[0].run_id) == (False, [], run_id)
+    start(sandbox="process")
+    eventually(lambda: not any(map(psutil.pid_exists, pids)), what="all its processes are gone")
+    # At the latest when the lease of the killed worker has ended.
+    eventually(lambda: not queue(project_id).is_running and not list_leftovers(project_id), 90, what="all has ended")
+    assert force_stop(project_id).success
+    assert (get_task(run_id).status, statuses(project_id)) == ("canceled", ["failed"])

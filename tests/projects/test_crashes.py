@@ -14,7 +14,7 @@ from state.projects.items import NewItem, add_items, create_project
 from state.projects.queue import force_stop, list_leftovers, start_run
 from state.projects.reads import get_project, list_items, list_runs
 from tests.projects.conftest import MakeProject, Start, make_item
-from tests.projects.test_queue import queue, reasons, statuses
+from tests.projects.looks import queue, reasons, statuses
 from tests.projects.test_runs import STUBBORN, begins, wait_until_stopped
 from tests.support.eventually import eventually
 from tests.support.following import read_lines, wait_for_line

@@ -11,7 +11,7 @@ from state.projects.queue import force_stop, start_run, stop
 from state.projects.reads import list_items, list_projects, list_runs
 from tests.projects.byhand import WorkerByHand
 from tests.projects.conftest import MakeProject, make_item
-from tests.projects.test_queue import queue, reasons, statuses
+from tests.projects.looks import queue, reasons, statuses
 from tests.support.lostanswers import LostAnswers
 
 

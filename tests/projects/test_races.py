@@ -18,7 +18,7 @@ from state.workers import leases
 from state.workers.leases import Claimed, Settlement
 from tests.projects.byhand import WorkerByHand
 from tests.projects.conftest import MakeProject, Start, make_item
-from tests.projects.test_queue import queue, statuses
+from tests.projects.looks import queue, statuses
 from tests.projects.test_runs import begins, wait_until_stopped
 from tests.support.eventually import eventually
 from tests.support.following import wait_for_line, wait_until_finished

@@ -21,7 +21,7 @@ from state.projects.reads import get_project, list_items, list_runs
 from tests.projects.agents import GATE
 from tests.projects.byhand import WorkerByHand
 from tests.projects.conftest import MakeProject, Start, make_item
-from tests.projects.test_queue import queue, reasons, statuses
+from tests.projects.looks import queue, reasons, statuses
 from tests.support.eventually import eventually
 from tests.support.following import read_lines, wait_for_line, wait_for_status, wait_until_finished
 from tests.support.observer import Observer

@@ -8,7 +8,7 @@ from state.projects.reads import list_runs
 from state.projects.sweep import sweep_runs
 from tests.projects.byhand import WorkerByHand
 from tests.projects.conftest import MakeProject
-from tests.projects.test_queue import queue, reasons, statuses
+from tests.projects.looks import queue, reasons, statuses
 from tests.projects.test_races import LOCK, first_open
 from tests.support.observer import Observer
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from state.agents import catalog
-from state.database import Row, fetch, fetch_one, retrying
+from state.database import AnyConnection, Row, fetch, fetch_one, retrying, transaction
 from state.database.notifier import notify_tasks
 from state.errors import IllegalItemStatus, InvalidPayload, ItemNotFound, ProjectNotFound, UnknownAgent
 from state.projects.reads import Item, Project, get_item, get_items_of_many, get_project
@@ -61,12 +61,16 @@ class NewItem:
             raise _make_error(f"{at}.priority", str(wrong)) from None
 
 
-def create_project(name: str, *, tenant: str | None = None) -> Project:
+def create_project(name: str, *, tenant: str | None = None, items: Sequence[NewItem] = ()) -> Project:
+    """Creates a project with these items, or nothing."""
     for field_name, text in (("name", name), ("tenant", tenant)):
         if text is not None and not (0 < len(text) <= 200 and text.isprintable()):
             raise _make_error(field_name, "must be 1 to 200 printable characters")
+    if len(items) > MOST_ITEMS:
+        raise _make_error("items", f"must be at most {MOST_ITEMS} items")
+    rows = [item.to_row(place) for place, item in enumerate(items, 1)]
     project_id = new_project_id()
-    _insert_project({"id": project_id, "name": name, "tenant": tenant})
+    _insert_project({"id": project_id, "name": name, "tenant": tenant}, rows)
     return get_project(project_id)
 
 
@@ -94,13 +98,16 @@ def retry_item(project_id: str, item_id: str) -> Item:
 
 
 @retrying
-def _insert_project(row: Row) -> None:
-    fetch("project_create", row)
+def _insert_project(project: Row, items: list[Row]) -> None:
+    with transaction() as own:
+        fetch("project_create", project, own)
+        if items:
+            _insert_items(project["id"], items, conn=own)
 
 
 @retrying
-def _insert_items(project_id: str, rows: list[Row]) -> bool:
-    [answer] = fetch("project_items_add", {"project_id": project_id, "items": to_json(rows).decode()})
+def _insert_items(project_id: str, rows: list[Row], *, conn: AnyConnection | None = None) -> bool:
+    [answer] = fetch("project_items_add", {"project_id": project_id, "items": to_json(rows).decode()}, conn)
     return bool(answer["found"])
 
 

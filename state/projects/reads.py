@@ -114,6 +114,33 @@ class Run(BaseModel):
         return cls.model_validate({**row, "run_id": row["id"], "status": row["run_status"]})
 
 
+class Stops(BaseModel):
+    """How often a queue has stopped for a reason."""
+
+    reason: str
+    count: int
+    last_at: datetime
+
+
+class Statistics(BaseModel):
+    """The ended runs of a project: how many, how long they took, and why its queue has stopped after them."""
+
+    runs: int
+    completed: int
+    failed: int
+    canceled: int
+    average_seconds: float | None
+    total_seconds: float
+    stops: list[Stops]
+
+
+@retrying
+def get_statistics(project_id: str) -> Statistics:
+    get_project(project_id)
+    [row] = fetch("project_statistics", {"project_id": project_id})
+    return Statistics.model_validate(row)
+
+
 @retrying
 def get_project(project_id: str) -> Project:
     found = get_projects_of_many([project_id])

@@ -78,6 +78,42 @@ def test_the_whole_way(client: httpx2.Client, by_hand: WorkerByHand) -> None:
     ]
 
 
+def test_a_project_with_its_items_and_a_single_item(client: httpx2.Client) -> None:
+    made = client.post(API, json={"name": "Spring", "items": [COUNT, {**COUNT, "title": "Again"}]})
+    assert (made.status_code, made.json()["items"]["pending"]) == (201, 2)
+    here = made.json()["links"]["self"]
+    single = client.post(f"{here}/items", json={**COUNT, "title": "Single"})
+    assert (single.status_code, single.json()["title"], single.json()["position"]) == (201, "Single", 3)
+    wrong = client.post(f"{here}/items", json={**COUNT, "input": {"text": 7}})
+    assert expect_problem(wrong, 422, "invalid-input")["field"] == "input.text"
+    wrong = client.post(f"{here}/items", json={"title": "x"})
+    assert expect_problem(wrong, 422, "invalid-input")["field"] == "agent_name"
+    before = len(client.get(API).json()["items"])
+    wrong = client.post(API, json={"name": "Autumn", "items": [COUNT, {**COUNT, "agent_name": "nobody"}]})
+    assert expect_problem(wrong, 422, "invalid-input")["field"] == "items.1.agent_name"
+    assert len(client.get(API).json()["items"]) == before
+
+
+def test_statistics_say_how_runs_ended_and_why_the_queue_stopped(client: httpx2.Client, by_hand: WorkerByHand) -> None:
+    here = client.post(API, json={"name": "Spring", "items": [COUNT] * 3}).json()["links"]["self"]
+    empty = client.get(f"{here}/queue/statistics").json()
+    assert empty == {"runs": 0, "completed": 0, "failed": 0, "canceled": 0, "average_seconds": None, "total_seconds": 0,
+                     "stops": []}  # fmt: skip
+    assert client.post(f"{here}/run").status_code == 202, "a single run without a body"
+    by_hand.complete(by_hand.take()[0])
+    client.post(f"{here}/run", json={"mode": "loop"})
+    by_hand.complete(by_hand.take()[0])
+    third, _ = by_hand.take()
+    client.post(f"{here}/queue/stop")
+    assert client.get(f"{here}/queue/statistics").json()["runs"] == 2, "the third runs"
+    by_hand.fail(third)
+    found = client.get(f"{here}/queue/statistics").json()
+    assert (found["runs"], found["completed"], found["failed"], found["canceled"]) == (3, 2, 1, 0)
+    assert found["total_seconds"] >= found["average_seconds"] >= 0
+    assert {each["reason"]: each["count"] for each in found["stops"]} == {"single run finished": 1, "run died": 1}
+    expect_problem(client.get(f"{API}/{new_project_id()}/queue/statistics"), 404, "project-not-found")
+
+
 def test_pages(client: httpx2.Client) -> None:
     ids = [client.post(API, json={"name": f"{n}"}).json()["project_id"] for n in range(3)]
     first = client.get(f"{API}?limit=2").json()

@@ -7,18 +7,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state.projects.queue import Outcome, force_stop, start_many, start_run, stop, stop_many
-from state.projects.reads import Mode, QueueState, Run, get_project, list_runs
-from state.tasks.events import Event, get_events
+from state.projects.reads import Mode, QueueState, Run, Statistics, get_project, get_statistics, list_runs
 from state.tasks.ids import is_task_id
-from taskapi.api.bodies import read_body, send_json
+from taskapi.api.bodies import read_body, read_optional_body, send_json
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
 from taskapi.api.paging import Page, PageQuery
-from taskapi.api.parameters import is_position, parse_query
+from taskapi.api.parameters import parse_query
 from taskapi.api.priorities import Priority
 from taskapi.api.problems import to_problem
 from taskapi.api.verbs import run_verb
 from taskapi.resources.projects import in_utc, parse_project_id
-from taskapi.resources.tasks import EventQuery, EventView, Links
+from taskapi.resources.tasks import EventQuery, EventView, Links, send_events
 
 _MOST_PROJECTS = 100
 _PRIORITY = Field(
@@ -29,7 +28,7 @@ _PRIORITY = Field(
 class RunBody(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    mode: Mode = Field(description="single: one item. loop: one after the other, until none is pending.")
+    mode: Mode = Field("single", description="single: one item. loop: one after the other, until none is pending.")
     item_id: str | None = Field(None, min_length=1, max_length=200, description="The item to begin with.")
     priority: Priority | None = _PRIORITY
 
@@ -71,7 +70,7 @@ class BatchBody(BaseModel):
 
 
 class BatchRunBody(BatchBody):
-    mode: Mode
+    mode: Mode = "single"
     priority: Priority | None = _PRIORITY
 
 
@@ -98,7 +97,7 @@ class BatchOutcome(BaseModel):
 
 async def post_run(request: Request) -> Response:
     project_id = parse_project_id(request)
-    body = await read_body(request, RunBody)
+    body = await read_optional_body(request, RunBody)
     run_id = await run_verb(request, start_run, project_id, body.mode, item_id=body.item_id, priority=body.priority)
     project = await run_verb(request, get_project, project_id)
     links = Links.of(run_id)
@@ -134,17 +133,11 @@ async def get_runs(request: Request) -> Response:
 
 
 async def get_history(request: Request) -> Response:
-    query = parse_query(request, EventQuery)
-    position = query.get_position(is_position)
-    after = query.after if position is None else int(position)
-    found = await run_verb(request, _get_events, parse_project_id(request), after, query.fetch_limit)
-    events, next_cursor = query.cut(found, lambda event: str(event.n))
-    return send_json(Page[EventView](items=[EventView.of(event) for event in events], next_cursor=next_cursor))
+    return await send_events(request, get_project, parse_project_id(request))
 
 
-def _get_events(project_id: str, after: int, limit: int) -> list[Event]:
-    get_project(project_id)  # raises ProjectNotFound
-    return get_events(project_id, after, limit)
+async def get_queue_statistics(request: Request) -> Response:
+    return send_json(in_utc(await run_verb(request, get_statistics, parse_project_id(request))))
 
 
 async def post_batch_run(request: Request) -> Response:
@@ -205,6 +198,14 @@ OPERATIONS = [
         post_force_stop,
         "Interrupt the run of a project, kill its sandboxes, and say what is still running",
         {200: ForceStopped},
+        problems=("project-not-found",),
+    ),
+    Operation(
+        "GET",
+        f"{_HERE}/queue/statistics",
+        get_queue_statistics,
+        "Count the runs of a project, their durations, and why its queue has stopped",
+        {200: Statistics},
         problems=("project-not-found",),
     ),
     Operation(

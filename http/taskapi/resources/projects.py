@@ -1,12 +1,14 @@
 """Projects and their items."""
 
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.errors import ItemNotFound, ProjectNotFound
+from state import jsonsafe
+from state.errors import InvalidPayload, ItemNotFound, ProjectNotFound
 from state.projects.items import MOST_ITEMS, NewItem, add_items, create_project, retry_item
 from state.projects.reads import (
     Item,
@@ -19,22 +21,16 @@ from state.projects.reads import (
     list_projects,
 )
 from state.tasks.ids import is_item_id, is_project_id
-from taskapi.api.bodies import read_body, send_json
+from taskapi.api.bodies import parse_body, read_body, read_raw_body, send_json
 from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
 from taskapi.api.paging import Page, PageQuery
 from taskapi.api.parameters import is_position, parse_query
 from taskapi.api.priorities import Priority
+from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
 
 _View = TypeVar("_View", bound=BaseModel)
-
-
-class NewProjectBody(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    name: str = Field(min_length=1, max_length=200)
-    tenant: str | None = Field(None, min_length=1, max_length=200)
 
 
 class NewItemBody(BaseModel):
@@ -48,11 +44,24 @@ class NewItemBody(BaseModel):
         None, description="0 (critical) to 3 (low), or the name. Unset: the agent's default. Lower numbers come first."
     )
 
+    def to_item(self) -> NewItem:
+        return NewItem(**{name: getattr(self, name) for name in NewItemBody.model_fields})
+
 
 class NewItemsBody(BaseModel):
+    """Items, or a single item, which then is the body itself."""
+
     model_config = ConfigDict(strict=True, extra="forbid")
 
     items: list[NewItemBody] = Field(min_length=1, max_length=MOST_ITEMS, description="All are added, or none.")
+
+
+class NewProjectBody(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200)
+    tenant: str | None = Field(None, min_length=1, max_length=200)
+    items: list[NewItemBody] = Field(default_factory=list, max_length=MOST_ITEMS)
 
 
 class ProjectLinks(BaseModel):
@@ -114,7 +123,8 @@ def parse_project_id(request: Request) -> str:
 
 async def post_project(request: Request) -> Response:
     body = await read_body(request, NewProjectBody)
-    view = ProjectView.of(await run_verb(request, create_project, body.name, tenant=body.tenant))
+    items = [item.to_item() for item in body.items]
+    view = ProjectView.of(await run_verb(request, create_project, body.name, tenant=body.tenant, items=items))
     return send_json(view, 201, {"Location": view.links.self})
 
 
@@ -132,10 +142,31 @@ async def get_one(request: Request) -> Response:
 
 async def post_items(request: Request) -> Response:
     project_id = parse_project_id(request)
-    body = await read_body(request, NewItemsBody)
-    new = [NewItem(**{name: getattr(item, name) for name in NewItemBody.model_fields}) for item in body.items]
-    added = await run_verb(request, add_items, project_id, new)
-    return send_json(Page[Item](items=[in_utc(item) for item in added]), 201)
+    raw = await read_raw_body(request)
+    if is_single := _is_single(raw):
+        new = [parse_body(raw, NewItemBody).to_item()]
+    else:
+        new = [item.to_item() for item in parse_body(raw, NewItemsBody).items]
+    added = await run_verb(request, _add_items, project_id, new, is_single)
+    return send_json(in_utc(added[0]) if is_single else Page[Item](items=[in_utc(item) for item in added]), 201)
+
+
+def _is_single(raw: bytes) -> bool:
+    """Whether the body is an item, not a list of them. A body that is no JSON is refused later."""
+    with suppress(jsonsafe.UnsafeJson):
+        body = jsonsafe.parse(raw)
+        return isinstance(body, dict) and "items" not in body and "title" in body
+    return False
+
+
+def _add_items(project_id: str, new: list[NewItem], is_single: bool) -> list[Item]:
+    try:
+        return add_items(project_id, new)
+    except InvalidPayload as refused:  # names the item by its place in a list, which a single one does not have
+        if not is_single:
+            raise
+        name = refused.field.removeprefix("items.0.")
+        raise Problem.at_field("invalid-input", name, str(refused).removeprefix(f"{refused.field}: ")) from None
 
 
 async def get_items(request: Request) -> Response:
@@ -159,7 +190,7 @@ OPERATIONS = [
         "POST",
         f"{PREFIX}/projects",
         post_project,
-        "Create a project",
+        "Create a project, empty or with its first items",
         {201: ProjectView},
         body=NewProjectBody,
         problems=BODY_PROBLEMS,
@@ -185,7 +216,7 @@ OPERATIONS = [
         "POST",
         f"{PREFIX}/projects/{{project_id}}/items",
         post_items,
-        "Add items to the end of a project, all or none",
+        "Add items to the end of a project, all or none; or a single item, which is the answer then",
         {201: Page[Item]},
         body=NewItemsBody,
         problems=("project-not-found", *BODY_PROBLEMS),

@@ -16,7 +16,7 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY SELECT its_status, NULL::text, NULL::integer, NULL::text, NULL::text, NULL::text, NULL::text, NULL::text[];
-    IF its_status IN ('completed', 'canceled') THEN
+    IF its_status NOT IN ('running', 'failed', 'escalated') THEN
         RETURN;
     END IF;
     PERFORM callboard.move_workflow(its_id, 'canceled', why);

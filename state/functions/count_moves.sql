@@ -49,7 +49,7 @@ BEGIN
            coalesce(sum(m.latency), 0), max(m.latency)
     FROM dated m
     GROUP BY 1, 2, 3, 4
-    HAVING count(*) FILTER (WHERE m.before IS NULL OR m.after IN ('completed', 'dead') OR m.failed) > 0
+    HAVING count(*) FILTER (WHERE m.before IS NULL OR m.after = 'completed' OR m.after = 'dead' OR m.failed) > 0
     ON CONFLICT (minute, actor, agent_name, task_type) DO UPDATE
     SET tasks_created = q.tasks_created + excluded.tasks_created,
         tasks_completed = q.tasks_completed + excluded.tasks_completed,

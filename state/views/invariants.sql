@@ -84,7 +84,7 @@ WHERE d.workflow_id = s.workflow_id AND s.status IN ('running', 'waiting', 'comp
 UNION ALL
 SELECT 'approval open in a workflow that is over', s.workflow_id, s.key
 FROM callboard.workflow_steps s JOIN callboard.workflows w ON w.id = s.workflow_id
-WHERE s.status = 'waiting' AND w.status IN ('completed', 'canceled')
+WHERE s.status = 'waiting' AND w.status NOT IN ('running', 'failed', 'escalated')
 UNION ALL
 SELECT 'workflow running with nothing alive', w.id, NULL
 FROM callboard.workflows w WHERE w.status = 'running' AND NOT callboard.workflow_lives(w.id)

@@ -13,8 +13,8 @@ Exit codes:
   0    success; with watch: the task completed
   1    the command failed; with watch: the task ended dead
   2    bad usage or bad input
-  3    there is no such task, actor, gate or queue
-  4    not possible in the task's status
+  3    there is no such task, actor, gate, queue, workflow or project
+  4    not possible in its status, such as that of a task that has ended
   5    the database cannot be reached, or is not migrated
   6    with watch: the task was canceled
   130  interrupted with Ctrl-C"""

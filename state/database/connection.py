@@ -60,6 +60,15 @@ class Connection(psycopg.Connection[DictRow]):
         self._labels = count(1)
         self.opened_at = time.monotonic()
 
+    @classmethod
+    def connect(cls, *args: Any, **options: Any) -> "Connection":
+        """Notes when the connection was begun: what the server decides at that moment, such as read-only, holds for the
+        whole session."""
+        begun = time.monotonic()
+        connection = super().connect(*args, **options)
+        connection.opened_at = begun
+        return connection
+
     def execute(self, *args: Any, **options: Any) -> psycopg.Cursor[DictRow]:
         if self.transaction_settings is None or self.pgconn.transaction_status != pq.TransactionStatus.IDLE:
             return super().execute(*args, **options)

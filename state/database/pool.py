@@ -99,7 +99,12 @@ class Database:
         try:
             return self._warm.pop()
         except IndexError:
-            return self.pool().getconn(timeout)
+            pass
+        pool = self.pool()
+        while not self._is_current(connection := pool.getconn(timeout)):  # it was being opened while others were closed
+            connection.close()
+            pool.putconn(connection)
+        return connection
 
     def give_back(self, connection: Connection) -> None:
         if self._pool is None:  # closed meanwhile

@@ -144,7 +144,7 @@ def test_submit_and_watch_as_plain_text(worker: Start) -> None:
     worker()
     done = callboard("submit", "media_generation", "--set", "prompt=a lighthouse", "--set", "params.steps=4", "--watch")
     assert done.returncode == 0, done
-    assert "queued -> running" in done.stdout
+    assert "queued -> running" in done.stdout or "is running" in done.stdout  # the worker may be quicker than the watch
     assert "Step" in done.stdout
     assert "completed after" in done.stdout
     assert "/api/v1/contents/gc_" in done.stdout

@@ -18,7 +18,7 @@ def workflow_id(old: Release, new: Release) -> str:
     assert done.returncode == 0, done
     made = new.run(str(MODULES / "new_workflow.py"))
     assert made.returncode == 0, made
-    return made.stdout.strip()
+    return made.stdout.split()[-1]  # after its log
 
 
 def read_steps(connection: Observer, workflow_id: str) -> dict[str, str]:

@@ -111,6 +111,19 @@ def test_a_server_that_was_read_only_for_a_while(read_only: Callable[[bool], Non
     assert set(answers) == {"off"}
 
 
+def test_a_connection_that_was_being_opened_while_others_were_closed_is_not_used(database_url: str) -> None:
+    """Its session began before the switch, and it came into the pool after that."""
+    ours = get_database()
+    late, lost = ours.take(), ours.connect("test")
+    ours.discard(lost)
+    ours.pool().putconn(late)
+    used = ours.take()
+    try:
+        assert (late.closed, used.closed) == (True, False)
+    finally:
+        ours.give_back(used)
+
+
 def is_read_only() -> str:
     with borrow() as used:
         [row] = used.execute("SHOW transaction_read_only").fetchall()

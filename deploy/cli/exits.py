@@ -10,13 +10,13 @@ INTERRUPTED = 130
 
 EXIT_CODES_HELP = """\b
 Exit codes:
-  0    success; with watch: the task completed
-  1    the command failed; with watch: the task ended dead
+  0    success; with watch: it completed
+  1    the command failed; with watch: it died, failed or was escalated
   2    bad usage or bad input
   3    there is no such task, actor, gate, queue, workflow or project
   4    not possible in its status, such as that of a task that has ended
   5    the database cannot be reached, or is not migrated
-  6    with watch: the task was canceled
+  6    with watch: it was canceled
   130  interrupted with Ctrl-C"""
 
 EXIT_CODE_BY_STATUS = {"completed": 0, "dead": COMMAND_FAILED, "canceled": CANCELED}

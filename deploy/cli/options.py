@@ -41,7 +41,7 @@ PriorityOption = Annotated[
 ]
 AgentOption = Annotated[str | None, typer.Option("--agent", help="Only tasks of this agent.")]
 TaskTypeOption = Annotated[str | None, typer.Option(help="Only tasks of this type of an agent.")]
-TenantOption = Annotated[str | None, typer.Option(help="Only tasks of this tenant.")]
+TenantOption = Annotated[str | None, typer.Option(help="Only those of this tenant.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="The largest number of tasks to print.")]
 BeforeOption = Annotated[
     str | None, typer.Option(metavar="TASK_ID", help="Continue after this task, the last one of the page before.")

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pydantic_core
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from deploy.cli.listing import Listing
 from state import Task
 
 _STYLES = {
@@ -42,7 +42,7 @@ def open_console(*, stderr: bool = False) -> Console:
 
 def start_table() -> Table:
     """An empty table in the style that all commands share."""
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    return Listing()
 
 
 def print_json(value: Any) -> None:

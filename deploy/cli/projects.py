@@ -46,7 +46,7 @@ def read_items(
 ) -> list[NewItem]:
     if file is None:
         if title is None or agent is None or task_type is None:
-            raise Failure(BAD_INPUT, "Give a file, or --title, --agent and --type.")
+            raise Failure(BAD_INPUT, "Give a file, or --title, --agent and --task-type.")
         return [NewItem(title, agent, task_type, read_payload(text, []), parse_priority(priority))]
     body = read_payload(file if file == "-" else f"@{file}", [])
     items = body.get("items")

@@ -140,7 +140,7 @@ class _TextScreen:
 def _tabulate_steps(steps: list[StoredStep]) -> Table:
     table = start_table()
     for heading in ("Step", "Status", "Work", "After", "Task"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, no_wrap=heading != "After", overflow="fold")
     table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1)
     for step in steps:
         work = "approval" if step.kind == "approval" else sanitize(f"{step.agent_name}/{step.task_type}")

@@ -20,7 +20,7 @@ refusal = partial(command.refusal, CALLBOARD_ACTORS=ACTORS)
 def test_a_project_from_beginning_to_end(start: Start, database_url: str, tmp_path: Path) -> None:
     start()
     project_id = succeed("project", "create", "Spring catalog").strip()
-    one = ["--title", "Count", "--agent", "text", "--type", "statistics", "--input", '{"text": "a b"}']
+    one = ["--title", "Count", "--agent", "text", "--task-type", "statistics", "--input", '{"text": "a b"}']
     item_id = succeed("project", "add", project_id, *one, "--priority", "high").strip()
     file = tmp_path / "items.json"
     file.write_text(json.dumps({"items": [{"title": "Fail", "agent_name": "diary", "task_type": "write",
@@ -69,5 +69,5 @@ def test_refusals(make_project: MakeProject) -> None:
     assert "is pending" in refusal(4, "project", "retry", project_id, list_items(project_id)[0].item_id)
     assert "priority" in refusal(2, "project", "run", project_id, "--priority", "urgent")
     assert "--title" in refusal(2, "project", "add", project_id)
-    assert "no agent" in refusal(2, "project", "add", project_id, "--title", "x", "--agent", "no", "--type", "y")
+    assert "no agent" in refusal(2, "project", "add", project_id, "--title", "x", "--agent", "no", "--task-type", "y")
     assert "items" in refusal(2, "project", "add", project_id, "-", stdin="{}")

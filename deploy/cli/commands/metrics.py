@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deploy.cli.exits import BAD_INPUT, Failure
-from deploy.cli.options import ActorOption, JsonOption
+from deploy.cli.options import ActorOption, AgentOption, JsonOption, TaskTypeOption
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,21 +46,21 @@ def metrics(
         datetime | None, typer.Option("--to", parser=_parse_moment, metavar="MOMENT", help="Default: now.")
     ] = None,
     actor: ActorOption = None,
-    agent_name: Annotated[str | None, typer.Option(help="Only tasks of this agent.")] = None,
-    task_type: Annotated[str | None, typer.Option(help="Only tasks of this type of an agent.")] = None,
+    agent_name: AgentOption = None,
+    task_type: TaskTypeOption = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="The largest number of rows to print.")] = 100,
     before: Annotated[
         str | None, typer.Option(metavar="PLACE", help="Continue after this row, the last one of the page before.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how many tasks came, ended and failed, and how long they took.
+    """Count the tasks of each minute, hour or day, and their times.
 
     \b
     Examples:
       callboard metrics
       callboard metrics --by minute --actor summarize
-      callboard metrics --by day --from 2030-01-01 --agent-name writer
+      callboard metrics --by day --from 2030-01-01 --agent writer
       callboard metrics --json | jq '[.items[].tasks_failed] | add'
     """
     from deploy.cli.output import open_console, print_json

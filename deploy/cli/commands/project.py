@@ -39,7 +39,7 @@ def project() -> None:
     \b
     Examples:
       callboard project create "Spring catalog"
-      callboard project add pj_0199b2… --title "Count words" --agent text --type statistics --input '{"text": "a b"}'
+      callboard project add pj_0199b2… --title Count --agent text --task-type statistics --input '{"text": "a b"}'
       callboard project run pj_0199b2… --mode loop
       callboard project watch pj_0199b2…
       callboard project stop pj_0199b2…
@@ -117,7 +117,7 @@ def add(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Of a single item.", show_default=False)] = None,
     agent: Annotated[str | None, typer.Option(help="The agent's name.", show_default=False)] = None,
-    task_type: Annotated[str | None, typer.Option("--type", help="The agent's task type.", show_default=False)] = None,
+    task_type: Annotated[str | None, typer.Option(help="The agent's task type.", show_default=False)] = None,
     agent_input: Annotated[
         str | None, typer.Option("--input", metavar="JSON", help="JSON, @file, or - for stdin.", show_default=False)
     ] = None,
@@ -128,7 +128,7 @@ def add(
 
     \b
     Examples:
-      callboard project add pj_0199b2… --title Count --agent text --type statistics --input '{"text": "a b"}'
+      callboard project add pj_0199b2… --title Count --agent text --task-type statistics --input '{"text": "a b"}'
       callboard project add pj_0199b2… items.json
     """
     from deploy.cli.projects import print_models, read_items, tabulate_items

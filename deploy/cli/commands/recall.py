@@ -28,7 +28,7 @@ def recall(
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find what agents have done before that resembles a text, the nearest first.
+    """Find what agents have done that resembles a text, nearest first.
 
     Searches by vector where the database has pgvector and the text can be embedded, else by words, and says which.
 

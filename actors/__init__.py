@@ -6,7 +6,12 @@ import dramatiq
 from actors.sandboxes import LocalSandboxes
 from broker import TaskBroker
 from broker.execution.sandboxes import set_provider
+from providers.settings import list_wrong_variables
+from state.settings import SettingsError
 from state.tasks.catalog import load_actors
+
+if wrong := list_wrong_variables():
+    raise SettingsError(wrong)
 
 broker = TaskBroker()
 dramatiq.set_broker(broker)

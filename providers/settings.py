@@ -1,12 +1,12 @@
-"""Settings of the remote providers, read from the environment when they are used, so that no import fails."""
+"""Settings of the remote providers, read from the environment when they are used."""
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 def _make_config(prefix: str) -> SettingsConfigDict:
     # An empty variable counts as missing, because compose files and shells pass on missing ones as empty.
-    return SettingsConfigDict(env_prefix=prefix, env_ignore_empty=True, extra="ignore")
+    return SettingsConfigDict(env_prefix=prefix, env_ignore_empty=True, extra="ignore", allow_inf_nan=False)
 
 
 class LeonardoSettings(BaseSettings):
@@ -50,3 +50,15 @@ class DownloadSettings(BaseSettings):
     @property
     def trusted(self) -> frozenset[str]:
         return frozenset(host.strip().lower() for host in self.trusted_hosts.split(",") if host.strip())
+
+
+def list_wrong_variables() -> list[str]:
+    """Returns a line for each variable that cannot be used. Every process asks when it starts."""
+    lines: list[str] = []
+    for settings in (LeonardoSettings, MidjourneySettings, OpenRouterSettings, DownloadSettings):
+        try:
+            settings()
+        except ValidationError as refused:
+            prefix = settings.model_config["env_prefix"]
+            lines += [f"{prefix}{str(error['loc'][0]).upper()}: {error['msg']}" for error in refused.errors()]
+    return lines

@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class Settings(BaseSettings):
-    model_config = SettingsConfigDict(env_prefix="CALLBOARD_", env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_prefix="CALLBOARD_", env_ignore_empty=True, allow_inf_nan=False)
 
     database_url: str | None = Field(None, description="Postgres 15+; unset: the embedded server. May be a PgBouncer.")
     direct_url: str | None = Field(
@@ -76,6 +76,14 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
+    @field_validator("sandbox_folders")
+    @classmethod
+    def _require_whole_paths(cls, value: list[str]) -> list[str]:
+        for folder in value:
+            if not Path(folder).is_absolute():
+                raise ValueError(f"{folder!r} must be an absolute path, such as /opt/python")
+        return value
+
     @field_validator("contents_url")
     @classmethod
     def _s3_needs_its_client(cls, value: str | None) -> str | None:
@@ -106,7 +114,10 @@ class Settings(BaseSettings):
 
 
 class SettingsError(SystemExit):
-    """Wrong configuration ends the program with a text that says what to set."""
+    """Wrong configuration ends the program with a text that says what to set: a line for each variable."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__("\n  ".join(["Callboard cannot start with this configuration:", *lines]))
 
 
 @cache
@@ -114,5 +125,4 @@ def get_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as refused:
-        lines = [f"  CALLBOARD_{str(e['loc'][0]).upper()}: {e['msg']}" for e in refused.errors()]
-        raise SettingsError("Callboard cannot start with this configuration:\n" + "\n".join(lines)) from None
+        raise SettingsError([f"CALLBOARD_{str(e['loc'][0]).upper()}: {e['msg']}" for e in refused.errors()]) from None

@@ -56,11 +56,12 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
 def load_actors() -> None:
     """Imports the modules of CALLBOARD_ACTORS. Commands that need payload models or queue names call it."""
     from state.errors import InvalidDeclaration
+    from state.settings import SettingsError
     from state.tasks import catalog
 
     try:
         catalog.load_actors()
-    except InvalidDeclaration as wrong:
+    except (InvalidDeclaration, SettingsError) as wrong:
         raise Failure(BAD_INPUT, str(wrong)) from wrong
     except ImportError as missing:
         raise Failure(BAD_INPUT, f"CALLBOARD_ACTORS names a module that cannot be imported: {missing}.") from missing

@@ -1,10 +1,12 @@
 """Decisions on steps of kind `approval`."""
 
+import re
 from typing import Literal
 
 from state.database import Row, fetch_one, retrying
 from state.errors import IllegalStep, InvalidPayload, StepNotFound, WorkflowNotFound
 from state.logs import log
+from state.workflows.definition import KEY
 from state.workflows.hints import announce_workflow
 from state.workflows.reads import StoredWorkflow, get_workflow
 
@@ -28,6 +30,9 @@ def _decide(workflow_id: str, key: str, decision: Decision, by: str, note: str |
     for field, text, limit in (("by", by, _LONGEST_NAME), ("note", note or "-", _LONGEST_NOTE)):
         if not (text.strip() and len(text) <= limit and "\0" not in text):
             raise InvalidPayload(f"{field}: must be 1 to {limit} characters", field)
+    if re.fullmatch(KEY, key) is None:  # it may have characters that Postgres cannot store
+        get_workflow(workflow_id)
+        raise StepNotFound(workflow_id, key)
     row = _write(workflow_id, key, decision, by, note)
     if row is None:
         raise WorkflowNotFound(workflow_id)

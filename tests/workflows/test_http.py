@@ -154,6 +154,7 @@ def test_decisions_that_are_not_possible(client: httpx2.Client, post: Post, hand
     waits = client.post(f"{here}/steps/ask/approve", json=by)
     expect_problem(waits, 409, "illegal-transition", step="ask", step_status="pending")
     expect_problem(client.post(f"{here}/steps/none/approve", json=by), 404, "step-not-found", step="none")
+    expect_problem(client.post(f"{here}/steps/a%00b/reject", json=by), 404, "step-not-found")
     expect_problem(client.post(f"{here}/steps/fetch/reject", json=by), 409, "illegal-transition", step="fetch")
     expect_problem(client.post(f"{here}/steps/ask/approve", json={}), 422, "invalid-input", field="by")
     expect_problem(client.post(f"{here}/steps/ask/approve"), 400, "empty-body")

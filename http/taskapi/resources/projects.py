@@ -1,6 +1,7 @@
 """Projects and their items."""
 
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -91,8 +92,8 @@ class ProjectView(BaseModel):
     tenant: str | None
     queue_state: QueueState
     items: ItemCounts
-    created_at: Any
-    updated_at: Any
+    created_at: datetime
+    updated_at: datetime
     links: ProjectLinks
 
     @classmethod

@@ -11,6 +11,7 @@ DECLARE
     why text := CASE WHEN force THEN 'force-stop' ELSE 'stop requested' END;
 BEGIN
     PERFORM FROM callboard.projects q WHERE q.id = its_project FOR NO KEY UPDATE;
+    PERFORM callboard.end_stale_run(its_project);
     SELECT * INTO p FROM callboard.projects q WHERE q.id = its_project;
     IF p.id IS NULL THEN
         RETURN;

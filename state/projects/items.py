@@ -33,6 +33,9 @@ class NewItem:
         """Returns the row to insert, with a new id. `place`: in the list of items, from 1. Raises InvalidPayload, which
         names the field below `items.<index>`."""
         at = f"items.{place - 1}"
+        for name in ("title", "agent_name", "task_type"):  # from a file, they may be anything
+            if not isinstance(getattr(self, name), str):
+                raise _make_error(f"{at}.{name}", "must be text")
         if not (0 < len(self.title) <= _LONGEST_TITLE and self.title.isprintable()):
             raise _make_error(f"{at}.title", f"must be 1 to {_LONGEST_TITLE} printable characters")
         try:

@@ -30,7 +30,7 @@ from state.tasks.reads import get_task
 
 ACTOR = "project_run"
 FORCE_SECONDS = 10.0  # that force_stop waits for the end of the run and of its sandboxes
-_POLL = 0.1
+POLL = 0.1  # seconds between two looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,33 +106,43 @@ def stop(project_id: str) -> Project:
 
 
 def force_stop(project_id: str, *, seconds: float = FORCE_SECONDS) -> ForcedStop:
-    """Interrupts the run, whose item fails, and kills its sandboxes. Waits until nothing of it runs any more, or for so
-    many seconds, and returns what it has found then."""
-    row = _mark(project_id, force=True)
-    run_id: str | None = row["run_id"]
-    if run_id is None:
-        left = list_leftovers(project_id)
-        return ForcedStop(not left, still_running=left)
-    log_change(project_id, row["change"])
-    notify_tasks([project_id])
-    with suppress(IllegalTransition):  # it has ended in the meantime
-        cancel(run_id, force=True)
+    """Interrupts the run, whose item fails, and kills its sandboxes. Waits until nothing runs of it or of earlier ones any
+    more, or for so many seconds, and returns what it has found then."""
+    run_id = begin_force_stop(project_id)
     deadline = time.monotonic() + seconds
     while True:
-        task = get_task(run_id)
-        left = list_leftovers(project_id)
-        if not task.finished and not any(each.run_id == run_id for each in left):
-            left.append(StillRunning(run_id, None, [], None))
-        if not left or time.monotonic() >= deadline:
-            killed = [run_id] if task.status == "canceled" else []
-            return ForcedStop(not left, killed, left)
-        time.sleep(_POLL)
+        found = look_after_force_stop(project_id, run_id)
+        if found.success or time.monotonic() >= deadline:
+            return found
+        time.sleep(POLL)
+
+
+def begin_force_stop(project_id: str) -> str | None:
+    """Asks for the end of the run, and does not wait for it. Returns the run; None if the queue does not run."""
+    row = _mark(project_id, force=True)
+    run_id: str | None = row["run_id"]
+    if run_id is not None:
+        log_change(project_id, row["change"])
+        notify_tasks([project_id])
+        with suppress(IllegalTransition):  # it has ended in the meantime
+            cancel(run_id, force=True)
+    return run_id
+
+
+def look_after_force_stop(project_id: str, run_id: str | None) -> ForcedStop:
+    """Returns what still runs of the run that begin_force_stop has returned, and of earlier ones."""
+    task = None if run_id is None else get_task(run_id)
+    left = list_leftovers(project_id, run_id)
+    if task is not None and not task.finished and not any(each.run_id == run_id for each in left):
+        left.append(StillRunning(task.task_id, None, [], None))
+    killed = [task.task_id] if task is not None and task.status == "canceled" else []
+    return ForcedStop(not left, killed, left)
 
 
 @retrying
-def list_leftovers(project_id: str) -> list[StillRunning]:
-    """Returns the sandboxes of the project's runs, also of earlier ones, that have not ended."""
-    rows = fetch("project_sandboxes", {"project_id": project_id})
+def list_leftovers(project_id: str, run_id: str | None = None) -> list[StillRunning]:
+    """Returns the sandboxes of this run and of the project's ended runs that have not ended."""
+    rows = fetch("project_sandboxes", {"project_id": project_id, "run_id": run_id})
     return [StillRunning(row["task_id"], row["id"], row["pids"], row["host"]) for row in rows]
 
 

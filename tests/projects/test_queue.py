@@ -14,7 +14,7 @@ from state.errors import (
     ProjectNotFound,
     QueueAlreadyRunning,
 )
-from state.projects.items import add_items, create_project, retry_item
+from state.projects.items import NewItem, add_items, create_project, retry_item
 from state.projects.queue import start_run
 from state.projects.reads import list_items, list_projects, list_runs
 from state.tasks.ids import new_item_id, new_project_id
@@ -247,3 +247,15 @@ def test_a_run_exists_only_through_its_project(make_project: MakeProject) -> Non
     project_id = make_project("a")
     with pytest.raises(InvalidPayload, match=r"POST /api/v1/projects/\{id\}/run"):
         state.submit("project_run", {"project_id": project_id})
+
+
+def test_items_that_are_no_text(make_project: MakeProject) -> None:
+    """As a file may have them."""
+    project_id = make_project()
+    for field, wrong in (("title", 5), ("agent_name", ["text"]), ("task_type", None)):
+        item = NewItem("a", "text", "statistics", {"text": "a"})
+        setattr(item, field, wrong)
+        with pytest.raises(InvalidPayload) as refused:
+            add_items(project_id, [item])
+        assert refused.value.field == f"items.0.{field}"
+    assert statuses(project_id) == []

@@ -1,9 +1,11 @@
 """A run whose task has ended without what follows from it: the queue does not stand still for ever."""
 
+from collections.abc import Callable
+
 import pytest
 
 from state.maintenance.housekeeping import Housekeeping
-from state.projects.queue import start_run
+from state.projects.queue import force_stop, start_run, stop
 from state.projects.reads import list_runs
 from state.projects.sweep import sweep_runs
 from tests.projects.byhand import WorkerByHand
@@ -47,6 +49,14 @@ def test_a_start_ends_it(stale: str, connection: Observer) -> None:
     run_id = start_run(stale, "single")
     assert (queue(stale).current_run_id, statuses(stale)) == (run_id, ["completed", "pending"])
     assert [run.reason for run in list_runs(stale)] == [None, "stop requested"]
+
+
+@pytest.mark.parametrize("act", [stop, force_stop])
+def test_a_stop_ends_it(stale: str, act: Callable[[str], object]) -> None:
+    """The run that follows in the loop is canceled before it begins."""
+    act(stale)
+    assert (queue(stale).is_running, statuses(stale)) == (False, ["completed", "pending"])
+    assert [run.outcome for run in list_runs(stale)] == ["canceled", "completed"]
 
 
 def test_the_sweep_does_not_wait_for_a_locked_project(stale: str) -> None:

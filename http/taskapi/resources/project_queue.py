@@ -1,12 +1,24 @@
 """The queues of projects: starting and stopping them, their state, their runs and their history."""
 
+import asyncio
+import time
 from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.projects.queue import Outcome, force_stop, start_many, start_run, stop, stop_many
+from state.projects.queue import (
+    FORCE_SECONDS,
+    POLL,
+    Outcome,
+    begin_force_stop,
+    look_after_force_stop,
+    start_many,
+    start_run,
+    stop,
+    stop_many,
+)
 from state.projects.reads import Mode, QueueState, Run, Statistics, get_project, get_statistics, list_runs
 from state.tasks.ids import is_task_id
 from taskapi.api.bodies import read_body, read_optional_body, send_json
@@ -112,7 +124,15 @@ async def post_stop(request: Request) -> Response:
 
 
 async def post_force_stop(request: Request) -> Response:
-    done = await run_verb(request, force_stop, parse_project_id(request))
+    """Waits without a thread: many at once, such as in an outage of the workers, leave the others theirs."""
+    project_id = parse_project_id(request)
+    run_id = await run_verb(request, begin_force_stop, project_id)
+    deadline = time.monotonic() + FORCE_SECONDS
+    while True:
+        done = await run_verb(request, look_after_force_stop, project_id, run_id)
+        if done.success or time.monotonic() >= deadline:
+            break
+        await asyncio.sleep(POLL)
     left = [
         StillRunningView(run_id=e.run_id, sandbox_id=e.sandbox_id, pids=e.pids, host=e.host) for e in done.still_running
     ]

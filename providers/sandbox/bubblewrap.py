@@ -1,6 +1,7 @@
 """Bubblewrap: a command with mounts and namespaces of its own. It sees the system's programs, read-only, its folder as
 /workspace, and a small /tmp: nothing of the project, no home, no socket, no other process, no network."""
 
+import errno
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ _CONFIGURATION = (  # of /etc: what programs need to find their libraries, names
     "mime.types", "nsswitch.conf", "passwd", "pki", "ssl", "timezone",
 )  # fmt: skip
 _MEMORY_FILES = 64 * 1024 * 1024  # bytes of /tmp and of /dev/shm, which are in memory
+_SHORTAGE = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 _NOT_EXECUTED = re.compile(r"bwrap: execvp (?P<name>.*): (?P<reason>[^:]+)\n")
 
 
@@ -80,7 +82,9 @@ def _build_mounts(workspace: str, folders: Sequence[str]) -> list[str]:
     mounts += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm", *size, "--tmpfs", "/tmp"]  # noqa: S108
     for folder in folders:
         mounts += ["--ro-bind", folder, folder]
-    mounts += ["--bind", workspace, WORKSPACE, "--chdir", WORKSPACE, "--remount-ro", "/dev", "--remount-ro", "/"]
+    mounts += ["--bind", workspace, WORKSPACE, "--chdir", WORKSPACE]
+    # Root without capabilities may write to most of /proc/sys: to kernel.core_pattern, which the kernel runs outside.
+    mounts += ["--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]
     for name, value in _make_environment().items():
         mounts += ["--setenv", name, value]
     return mounts
@@ -91,11 +95,17 @@ def _make_environment() -> Mapping[str, str]:
 
 
 def _try(command: Sequence[str]) -> str:
-    """Returns "" if the command works, else its error."""
+    """Returns "" if the command works, else its error. Raises SandboxFailed if the machine has no room for it just now:
+    that says nothing about bubblewrap, and the answer is kept for as long as the worker lives."""
     try:
         ended = subprocess.run(
             command, env={"PATH": _PATH}, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as failure:
-        return str(failure)
-    return "" if ended.returncode == 0 else ended.stderr.decode(errors="replace").strip() or "it failed"
+        answer = "" if ended.returncode == 0 else ended.stderr.decode(errors="replace").strip() or "it failed"
+    except subprocess.TimeoutExpired as late:
+        raise SandboxFailed(f"Bubblewrap could not be tried now: {late}") from late
+    except OSError as failure:
+        answer = str(failure)
+    if any(os.strerror(shortage) in answer for shortage in _SHORTAGE):
+        raise SandboxFailed(f"Bubblewrap could not be tried now: {answer}")
+    return answer

@@ -113,6 +113,18 @@ def test_it_has_no_capability_and_gets_no_namespace(start: Start) -> None:
 
 
 @needs_bubblewrap
+def test_it_cannot_change_the_kernel(start: Start) -> None:
+    """Root's files in /proc are root's also without capabilities. What core_pattern names is run outside."""
+    code = (
+        "import os\nfor path, _, names in os.walk('/proc/sys'):\n for name in names:\n"
+        "  try: os.close(os.open(path + '/' + name, os.O_WRONLY)); print(path, name)\n  except OSError: pass\n"
+        "for name in ('sysrq-trigger', 'irq/default_smp_affinity'):\n"
+        " try: os.close(os.open('/proc/' + name, os.O_WRONLY)); print(name)\n except OSError: pass\nprint('done')"
+    )
+    assert finish(start(*python(code))).output == "done\n"
+
+
+@needs_bubblewrap
 def test_commands_that_cannot_be_started(start: Start) -> None:
     with pytest.raises(CommandNotFound, match="no-such-program"):
         finish(start("no-such-program"))
@@ -160,7 +172,7 @@ def test_it_works_for_a_normal_user() -> None:
 
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    caches = (bubblewrap.find_problem, containers.find_problem)
+    caches = (bubblewrap.find_problem, bubblewrap._find_options, containers.find_problem)
     monkeypatch.setenv("PATH", str(tmp_path))
     for cache in caches:
         cache.cache_clear()
@@ -201,6 +213,20 @@ def test_bubblewrap_that_does_not_work_does_not_count(
     with pytest.raises(IsolationMissing, match="Creating new namespace failed"):
         choose_box("isolated", None, [])
     assert choose_box("auto", None, []).kind == "process"
+
+
+def test_a_machine_that_is_full_gets_no_weaker_box(
+    nothing_installed: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A box that uses up all processes must not make the next one a plain process, for as long as the worker lives."""
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: Can not fork: Resource temporarily unavailable' >&2\nexit 1\n")
+    program.chmod(0o755)
+    for _ in range(2):
+        with pytest.raises(SandboxFailed, match="could not be tried now"):
+            choose_box("auto", None, [])
+    program.write_text("#!/bin/sh\n")
+    assert choose_box("auto", None, []).kind == "bubblewrap"
 
 
 @needs_bubblewrap

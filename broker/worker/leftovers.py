@@ -104,5 +104,5 @@ class Leftovers:
     def _remove_folders(self) -> None:
         try:
             get_provider().remove_left_folders()
-        except OSError as failure:
-            log.warning("leftovers: folders were not removed", worker=self._worker, error=str(failure))
+        except Exception:  # the sandboxes that were left must be ended nevertheless
+            log.exception("leftovers: folders were not removed", worker=self._worker)

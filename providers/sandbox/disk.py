@@ -1,35 +1,63 @@
 """The disk space that a folder uses."""
 
+import errno
 import os
 from contextlib import suppress
+from pathlib import Path
+
+from providers.sandbox.removal import open_folder
 
 _SMALLEST = 1024  # bytes that a file counts at least: a million empty files fill a disk as well
 
 
 def measure(folder: str, enough: int) -> int:
-    """Returns the bytes of all files below the folder. Stops counting above `enough`."""
+    """Returns the bytes of all files below the folder. Stops counting above `enough`. A folder so deep that no path
+    can name it counts as too much, because what is in it is not known."""
     used = 0
-    folders = [folder]
+    folders = [""]  # relative to the folder
     for current in folders:  # the list grows during the loop
-        with suppress(OSError), os.scandir(current) as entries:
-            for entry in entries:
-                with suppress(OSError):
-                    used += max(entry.stat(follow_symlinks=False).st_blocks * 512, _SMALLEST)
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-                if used > enough:
-                    return used
+        path = os.path.join(folder, current)  # noqa: PTH118
+        try:
+            try:
+                size, below = _measure_one(path, enough - used)
+            except PermissionError:
+                _open_to_us(folder, current)
+                size, below = _measure_one(path, enough - used)
+        except OSError as failure:
+            if failure.errno == errno.ENAMETOOLONG:
+                return enough + 1
+            continue
+        used += size
+        if used > enough:
+            return used
+        folders += [os.path.join(current, name) for name in below]  # noqa: PTH118
     return used
 
 
-def measure_unlinked(pids: list[int], device: int) -> int:
-    """Returns the bytes of files on the device that are open in these processes and have no name any more."""
-    seen: dict[int, int] = {}
-    for pid in pids:
-        with suppress(OSError):
-            for descriptor in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208
-                with suppress(OSError):
-                    found = os.stat(f"/proc/{pid}/fd/{descriptor}")  # noqa: PTH116
-                    if found.st_nlink == 0 and found.st_dev == device:
-                        seen[found.st_ino] = found.st_blocks * 512
-    return sum(seen.values())
+def _measure_one(path: str, enough: int) -> tuple[int, list[str]]:
+    """Returns the bytes of what is directly in a folder, and the names of the folders in it."""
+    used = 0
+    below: list[str] = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # gone meanwhile
+                used += max(entry.stat(follow_symlinks=False).st_blocks * 512, _SMALLEST)
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(entry.name)
+            if used > enough:
+                break
+    return used, below
+
+
+def _open_to_us(folder: str, below: str) -> None:
+    """A command may forbid us to read a folder into which it still writes. Each part of the path is opened below the
+    one before: a link would let the command change the mode of other folders."""
+    current = open_folder(folder)
+    try:
+        for name in Path(below).parts:
+            following = open_folder(name, current)
+            os.close(current)
+            current = following
+        os.fchmod(current, 0o700)
+    finally:
+        os.close(current)

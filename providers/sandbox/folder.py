@@ -20,6 +20,7 @@ from providers.sandbox.removal import remove_tree
 TEMPORARY = ".tmp"  # for the temporary files of commands
 _PREFIX = "folder-"
 _MOST_FILES = 10_000  # in a listing
+_DEEPEST = 100  # folders below each other in a listing: each is open meanwhile
 _MOST_BYTES = 16 * 1024 * 1024  # of a file that is read
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 _LINKS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
@@ -72,9 +73,12 @@ class Folder:
             os.close(file)
 
     def list(self) -> list[str]:
-        """Returns the paths of the files, without those for temporary files. Links are not listed."""
+        """Returns the paths of the files, without those for temporary files. Links are not listed. Raises ValueError if
+        there are too many, or folders too deep."""
         found: list[str] = []
         for folder, names, files, descriptor in os.fwalk(dir_fd=self._root, follow_symlinks=False):
+            if folder.count(os.sep) > _DEEPEST:
+                raise ValueError(f"There are more than {_DEEPEST} folders below each other.")
             if folder == "." and TEMPORARY in names:
                 names.remove(TEMPORARY)
             for name in files:

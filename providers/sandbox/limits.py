@@ -8,7 +8,8 @@ _MIB = 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class Limits:
     """In bytes, except seconds, open_files and processes. File_size and open_files apply to each file and process;
-    memory to each process and to all of them together; disk to the whole folder."""
+    memory to each process and to all of them together; processes to all, with their threads; disk to the whole
+    folder."""
 
     seconds: float = 60.0
     memory: int = 2048 * _MIB

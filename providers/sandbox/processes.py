@@ -45,13 +45,24 @@ def kill(process: Process) -> bool:
         os.close(descriptor)
 
 
+def count_threads(pid: int) -> int:
+    """Returns at least 1: a zombie has a pid as well."""
+    fields = _read_stat(pid)
+    return max(int(fields[17]), 1) if fields else 1
+
+
 def _read(pid: int) -> tuple[str, int | None]:
+    fields = _read_stat(pid)
+    return (fields[0], int(fields[19])) if fields else ("", None)
+
+
+def _read_stat(pid: int) -> list[str]:
+    """Returns the fields after the name; none if there is no such process, or no /proc."""
     try:
         with open(f"/proc/{pid}/stat", errors="replace") as file:  # noqa: PTH123
-            fields = file.read().rpartition(")")[2].split()
+            return file.read().rpartition(")")[2].split()
     except OSError:
-        return "", None
-    return fields[0], int(fields[19])
+        return []
 
 
 def _exists(pid: int) -> bool:

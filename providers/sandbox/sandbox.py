@@ -35,7 +35,7 @@ _CLEANING = 5.0  # seconds that the supervisor has to remove the workspace, afte
 _LATE = 30.0  # seconds after the time limit, until a supervisor without a report is given up
 _NAMES = {
     "memory": "more than {} bytes of memory",
-    "processes": "more than {} processes",
+    "processes": "more than {} processes and threads",
     "disk": "more than {} bytes on disk",
 }
 

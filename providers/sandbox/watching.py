@@ -8,8 +8,10 @@ from contextlib import suppress
 
 from providers.sandbox.cgroups import Group
 from providers.sandbox.descendants import list_descendants
-from providers.sandbox.disk import measure, measure_unlinked
+from providers.sandbox.disk import measure
 from providers.sandbox.memory import measure_memory
+from providers.sandbox.processes import count_threads
+from providers.sandbox.unlinked import find_memory_device, measure_unlinked
 
 EVERY = 0.25  # seconds between two looks
 _SHARE = 10  # looking takes at most this part of the time: a folder may have many files
@@ -42,13 +44,12 @@ class Watch:
 
     def _look(self) -> str:
         pids = [] if self._container else list_descendants()
-        if len(pids) > self._processes:
+        if sum(map(count_threads, pids)) > self._processes:
             return "processes"
-        if measure_memory(pids, self._memory) > self._memory:
+        unlinked = measure_unlinked(pids)
+        if measure_memory(pids, self._memory, unlinked.get(find_memory_device(), 0)) > self._memory:
             return "memory"
         if exceeded := self._group.find_exceeded():
             return exceeded
-        used = measure(self._workspace, self._disk)
-        if used <= self._disk:
-            used += measure_unlinked(pids, self._device)
+        used = measure(self._workspace, self._disk) + unlinked.get(self._device, 0)
         return "disk" if used > self._disk else ""

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from providers.sandbox.folder import Folder, remove_left_folders
 from tests.support.eventually import eventually
+from tests.support.users import NOBODY, find_python, needs_nobody
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,6 +97,82 @@ def test_it_is_removed_whatever_is_in_it(tmp_path: Path) -> None:
     folder.remove()
     folder.remove()
     assert list((tmp_path / "workspaces").iterdir()) == []
+
+
+def make_deep(path: Path, name: str, depth: int) -> None:
+    """Makes folders below each other, deeper than a path can name."""
+    current = os.open(path, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=current)
+        below = os.open(name, os.O_RDONLY, dir_fd=current)
+        os.close(current)
+        current = below
+    os.close(os.open("file", os.O_CREAT, dir_fd=current))
+    os.close(current)
+
+
+@pytest.mark.parametrize(("name", "depth"), [("a", 1500), ("a" * 200, 60)], ids=["deep", "long"])
+def test_folders_below_each_other_without_end(tmp_path: Path, name: str, depth: int) -> None:
+    """Deeper than Python's stack; longer than a path."""
+    folder = Folder(tmp_path / "workspaces", 100_000_000)
+    make_deep(Path(folder.path), name, depth)
+    if depth > 100:
+        with pytest.raises(ValueError, match="below each other"):
+            folder.list()
+    else:
+        assert len(folder.list()) == 1
+    folder.remove()
+    assert list((tmp_path / "workspaces").iterdir()) == []
+
+
+def test_a_folder_too_deep_to_be_measured_is_too_large(folder: Folder) -> None:
+    make_deep(Path(folder.path), "a" * 200, 60)
+    with pytest.raises(ValueError, match="does not fit"):
+        folder.write("b", b"x")
+
+
+CLOSED = """
+import os, sys
+from pathlib import Path
+from providers.sandbox.disk import measure
+from providers.sandbox.folder import Folder
+folder = Folder(Path(sys.argv[1]), 100_000_000)
+deep = Path(folder.path, "a", "b")
+deep.mkdir(parents=True)
+(deep / "file").write_bytes(b"x" * 1_000_000)
+for path in (deep, deep.parent, Path(folder.path)):
+    path.chmod(int(sys.argv[3], 8))
+if sys.argv[2] == "measured":
+    print(measure(folder.path, 2**40) > 1_000_000)
+else:
+    folder.remove()
+    print(not os.listdir(sys.argv[1]))
+"""
+
+
+@needs_nobody
+@pytest.mark.parametrize(("what", "mode"), [("measured", "300"), ("measured", "400"), ("removed", "0")])
+def test_folders_that_their_owner_may_not_read(what: str, mode: str) -> None:
+    """A command can write to a folder that it has made unreadable. Root reads everything."""
+    with tempfile.TemporaryDirectory() as workspaces:
+        os.chown(workspaces, 65534, 65534)
+        command = [*NOBODY, *(find_python() or []), "-c", CLOSED, workspaces, what, mode]
+        ended = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+    assert ended.stdout == "True\n", ended.stderr
+
+
+def test_a_link_in_the_place_of_a_folder_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o500)
+    (outside / "file").touch()
+    folder = Folder(tmp_path / "workspaces", 1_000_000)
+    Path(folder.path, "below").mkdir()
+    Path(folder.path, "below", "link").symlink_to(outside)
+    Path(folder.path, "link").symlink_to(outside)
+    folder.remove()
+    assert list((tmp_path / "workspaces").iterdir()) == []
+    assert outside.stat().st_mode & 0o777 == 0o500
+    assert (outside / "file").exists()
 
 
 OWNER = """

@@ -55,6 +55,37 @@ for _ in range(40):
     kept.append(file)
 time.sleep(300)
 """
+# Memory that no process has mapped.
+MEMORY_FILE_HOG = """
+import os, time
+kept = []
+for number in range(6):
+    file = os.memfd_create("hog")
+    for _ in range(40):
+        os.write(file, b"x" * 1024 * 1024)
+    kept.append(file)
+time.sleep(300)
+"""
+THREAD_BOMB = """
+import threading, time
+threading.stack_size(65536)
+while True:
+    try:
+        threading.Thread(target=time.sleep, args=[300]).start()
+    except RuntimeError:
+        pass
+"""
+# Fills a folder that is too deep for any path.
+DEEP_HOG = """
+import os, time
+for number in range(30):
+    os.mkdir("d" * 200)
+    os.chdir("d" * 200)
+for number in range(40):
+    with open("file-%d" % number, "wb") as out:
+        out.write(b"x" * 1024 * 1024)
+time.sleep(300)
+"""
 
 Exhaust = Callable[..., Result]
 by_groups = pytest.mark.parametrize("groups", [MOUNT, None], ids=["groups", "watching"])
@@ -101,6 +132,24 @@ def test_a_fork_bomb(exhaust: Exhaust, box: Box, groups: str | None) -> None:
     result = exhaust(FORK_BOMB, box, groups, processes=40)
     assert (result.limit, result.exit_code) == ("processes", -9)
     assert "more than 40 processes" in result.output
+
+
+@every_box
+@by_groups
+def test_many_threads(exhaust: Exhaust, box: Box, groups: str | None) -> None:
+    result = exhaust(THREAD_BOMB, box, groups, processes=40)
+    assert (result.limit, result.exit_code) == ("processes", -9)
+
+
+@every_box
+@by_groups
+def test_files_in_memory(exhaust: Exhaust, box: Box, groups: str | None) -> None:
+    assert exhaust(MEMORY_FILE_HOG, box, groups, memory=150 * MIB).limit == "memory"
+
+
+@every_box
+def test_a_folder_too_deep_to_be_looked_into(exhaust: Exhaust, box: Box) -> None:
+    assert exhaust(DEEP_HOG, box, MOUNT, disk=20 * MIB).limit == "disk"
 
 
 @every_box

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -101,6 +102,8 @@ class Context:
 
     def use(self, tokens: int = 0, cost: float = 0) -> None:
         """Adds to the usage, which is counted over all attempts. Raises TokenLimitExceeded above the limit."""
+        if not (isfinite(tokens) and isfinite(cost)):  # could never be written, nor the end of the task after it
+            raise ValueError(f"{tokens!r} tokens and a cost of {cost!r} cannot be counted")
         with self._writing():
             used = self._execution.add_usage(tokens, cost)
         limit = get_settings().token_limit

@@ -47,7 +47,7 @@ class Api:
             return None
         try:
             return json.loads(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             details = {"service": self.service, "path": path}
             raise ServerError(f"{self.service} sent malformed JSON", details=details) from error
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from providers.embedding.protocol import DIMENSIONS, Embeddings
 from providers.errors import InvalidInput, ServerError
-from providers.language.openai_compatible import make_openrouter_api
+from providers.language.openai_compatible import make_openrouter_api, read_number
 from providers.language.sentences import count_tokens
 from providers.settings import OpenRouterSettings
 
@@ -34,8 +34,9 @@ class OpenAICompatibleEmbedding:
             if len(vector) != dimensions:
                 message = f"{settings.embedding_model} gives {len(vector)} dimensions, not {dimensions}"
                 raise InvalidInput(message, details={"service": "openrouter"})
-        tokens = (answer.get("usage") or {}).get("prompt_tokens") or sum(map(count_tokens, texts))
-        return Embeddings(vectors, settings.embedding_model, tokens)
+        usage = answer.get("usage")
+        tokens = read_number(usage.get("prompt_tokens")) if isinstance(usage, dict) else None
+        return Embeddings(vectors, settings.embedding_model, int(tokens or sum(map(count_tokens, texts))))
 
 
 def _read_vectors(answer: Any) -> list[list[float]]:

@@ -21,6 +21,8 @@ from providers.language.tool_calls import ToolCallPieces, describe_message, desc
 from providers.settings import OpenRouterSettings
 
 DONE = "[DONE]"
+_MAX_TEXT = 8 * 1024 * 1024  # characters of an answer and its reasoning: several times what any model generates
+_MAX_TOKENS = 10**9  # of one answer, and dollars: what is above is a mistake of the service
 
 
 class OpenAICompatibleLanguage:
@@ -71,6 +73,7 @@ def _generate(
     """Yields the pieces of the answer. If the generator is closed, so is the connection, and the service stops
     generating and charging."""
     text = ""
+    reasoned = 0
     call_pieces = ToolCallPieces(api.service)
     with api.stream("POST", "/chat/completions", json=body) as response:
         if response.headers.get("content-type", "").startswith("text/event-stream"):
@@ -82,7 +85,11 @@ def _generate(
             _update_usage(chunk, usage)
             part = _get_part(chunk)
             call_pieces.add(part)
-            reasoning += _get_reasoning(part)
+            details = _get_reasoning(part)
+            reasoning += details
+            reasoned += len(repr(details)) if details else 0
+            if len(text) + reasoned > _MAX_TEXT:
+                raise ServerError(f"{api.service} sent an answer of more than {_MAX_TEXT} characters")
             piece = part.get("content")
             if isinstance(piece, str) and piece:
                 text += piece
@@ -112,7 +119,7 @@ def _read_chunks(lines: Iterator[str], service: str) -> Iterator[dict[str, Any]]
 def _parse_chunk(data: str | bytes, service: str) -> dict[str, Any]:
     try:
         chunk = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ServerError(f"{service} sent malformed JSON") from error
     if not isinstance(chunk, dict):
         raise ServerError(f"{service} sent JSON of an unknown structure")
@@ -155,6 +162,11 @@ def _get_reasoning(part: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _update_usage(chunk: Mapping[str, Any], usage: Usage) -> None:
     counted = chunk.get("usage")
     if isinstance(counted, dict):
-        usage.tokens_in = counted.get("prompt_tokens") or 0
-        usage.tokens_out = counted.get("completion_tokens") or 0
-        usage.cost = counted.get("cost")
+        usage.tokens_in = int(read_number(counted.get("prompt_tokens")) or 0)
+        usage.tokens_out = int(read_number(counted.get("completion_tokens")) or 0)
+        usage.cost = read_number(counted.get("cost"))
+
+
+def read_number(value: Any) -> float | None:
+    """Returns None for what cannot be counted: no number, a negative one, one without bounds."""
+    return value if type(value) in (int, float) and 0 <= value <= _MAX_TOKENS else None

@@ -5,7 +5,7 @@ A thread of an executor does not belong to whoever was the first to use it: ther
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,8 @@ def install() -> None:
         _installed = True
         _wrap_thread_start()
         _wrap_executor_init()
-        _wrap_executor_submit()
+        _wrap_executor_submit(ThreadPoolExecutor)
+        _wrap_executor_submit(ProcessPoolExecutor)
         _wrap_done_callbacks()
 
 
@@ -54,17 +55,17 @@ def _wrap_executor_init() -> None:
     ThreadPoolExecutor.__init__ = init_inheriting  # type: ignore[method-assign]
 
 
-def _wrap_executor_submit() -> None:
-    submit = ThreadPoolExecutor.submit
+def _wrap_executor_submit(kind: type[Executor]) -> None:
+    submit = kind.submit
 
-    def submit_inheriting(self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
+    def submit_inheriting(self: Executor, fn: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
         if not is_refusing():
             return submit(self, fn, *args, **named)
-        # Free: a thread that the executor starts for this call will run others' calls too.
+        # Free: a thread or process that the executor starts for this call will run others' calls too.
         future: Future[Any] = run_free(submit, self, partial(run_refusing, fn), *args, **named)
         return future
 
-    ThreadPoolExecutor.submit = submit_inheriting  # type: ignore[method-assign, assignment]
+    kind.submit = submit_inheriting  # type: ignore[method-assign]
 
 
 def _wrap_done_callbacks() -> None:

@@ -1,5 +1,8 @@
 """An agent's code cannot create tasks, wherever it runs; other code in the same process can, meanwhile."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,3 +94,47 @@ def test_the_thread_that_ran_an_agent_may_submit_afterwards(start: Callable[[], 
 def _find_running(ids: list[str], count: int) -> list[str] | None:
     running = [task_id for task_id in ids if state.get_task(task_id).status == "running" and has_tried(task_id)]
     return running if len(running) == count else None
+
+
+IN_PROCESSES = """
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from queue import SimpleQueue
+from broker.execution import agent_threads
+from state.agents.guard import require_may_create, run_free, run_refusing
+
+def outcome(_=None):
+    try:
+        require_may_create()
+    except Exception as refused:
+        return type(refused).__name__
+    return "free"
+
+def of_callback(pool):
+    told = SimpleQueue()
+    pool.submit(time.sleep, 0.2).add_done_callback(lambda _: told.put(outcome()))
+    return told.get(timeout=60)
+
+def run_both(start):
+    with ProcessPoolExecutor(1, get_context(start)) as pool:
+        for run in (run_refusing, run_free) * 2:  # an agent starts its thread and its process
+            print(start, run(lambda: pool.submit(outcome).result(60)), run(of_callback, pool), flush=True)
+
+if __name__ == "__main__":
+    agent_threads.install()
+    run_both("fork")
+    run_both("forkserver")
+"""
+
+
+def test_processes_that_an_agent_shares_with_others(tmp_path: Path) -> None:
+    script = tmp_path / "processes.py"
+    script.write_text(IN_PROCESSES)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    ended = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    of_agent, of_others = "TasksRefused TasksRefused", "free free"
+    expected = [f"{start} {each}" for start in ("fork", "forkserver") for each in (of_agent, of_others) * 2]
+    assert ended.stdout.splitlines() == expected, ended.stderr

@@ -119,9 +119,10 @@ def find(
         by_model: Parameters = {**filters, "model": query.model}
         rows = fetch("agent_events_by_vector", {**by_model, "vector": query.vector, "limit": limit})
         left_out = fetch("agent_events_left_out", by_model)[0]["events"]
-        if rows or not left_out:
+        missing = None if rows else explain_missing_vectors()  # it may be gone since the text was embedded
+        if rows or not (left_out or missing):
             return Found(items=_to_events(rows), method="vector", note=_describe_left_out(left_out, query.model))
-        reason = f"no event that could be found has a vector of the model {query.model}"
+        reason = missing or f"no event that could be found has a vector of the model {query.model}"
     rows = fetch("agent_events_by_text", {**filters, "text": query.text[:LONGEST_WORDS], "limit": limit})
     note = f"Searched by words, not by vectors: {reason}."
     _log_once(note)

@@ -16,6 +16,9 @@ DECLARE
     distance text := format('(e.embedding::%1$s.vector(%2$s) OPERATOR(%1$s.<=>) $1::%1$s.vector(%2$s))', place, size);
     found integer;
 BEGIN
+    IF place IS NULL THEN  -- dropped since the caller has looked for it
+        RETURN;
+    END IF;
     IF NOT any_tenant THEN
         fits := fits || format(' AND coalesce(e.tenant, '''') = %L', coalesce(of_tenant, ''));
     END IF;

@@ -134,6 +134,15 @@ def test_without_the_extension_it_searches_by_words_and_says_so(
     assert connection.fetch_one("SELECT to_regclass('callboard.agent_events_embedding') AS index")["index"]
 
 
+def test_an_extension_that_is_dropped_while_the_text_is_embedded(memory: list[str], connection: Observer) -> None:
+    query = events.make_query("a poem about winter", events.explain_missing_vectors())
+    assert query.vector is not None
+    connection.execute("DROP EXTENSION vector CASCADE")
+    found = events.find(query)
+    assert (found.method, read_texts(found)[0]) == ("text", FACTS[2])
+    assert "CREATE EXTENSION vector" in (found.note or "")
+
+
 def test_migrate_makes_an_index_again_that_was_left_half_done(memory: list[str], connection: Observer) -> None:
     half = "UPDATE pg_index SET indisvalid = %s WHERE indexrelid = 'callboard.agent_events_embedding'::regclass"
     connection.execute(half, [False])

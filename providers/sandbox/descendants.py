@@ -41,10 +41,12 @@ def kill_descendants(reap: Callable[[], bool], seconds: float) -> list[int]:
     """Kills all descendants. Returns the pids of those that are left after that time. `reap` collects ended children
     and returns whether any child is left; in the end all descendants are our children."""
     deadline = time.monotonic() + seconds
+    tried = False  # this process may have got no time of the processor for so long
     while reap():
         found = list_descendants()
-        if time.monotonic() >= deadline:
+        if tried and time.monotonic() >= deadline:
             return found
+        tried = True
         for pid in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)

@@ -10,7 +10,9 @@ import psutil
 import pytest
 
 from providers.sandbox.errors import SandboxFailed
+from providers.sandbox.leftovers import Remains, kill_leftovers
 from providers.sandbox.limits import Limits
+from providers.sandbox.processes import Process
 from providers.sandbox.sandbox import Sandbox
 from tests.providers.sandboxes import ESCAPES, HOPS, Start, find_processes, gone, python, written
 from tests.support.eventually import eventually
@@ -135,3 +137,26 @@ def test_a_command_that_was_not_begun_is_never_run(tmp_path: Path, how: str) -> 
     eventually(lambda: not supervisor.is_running(), timeout=5, what="the supervisor has ended")
     gone(sandbox)
     assert not proof.exists()
+
+
+OWN = """
+import subprocess
+from providers.sandbox.descendants import kill_descendants
+child = subprocess.Popen(["sleep", "300"])
+kill_descendants(lambda: child.poll() is None, 0)
+print(child.wait(60))
+"""
+
+
+def test_who_comes_too_late_to_kill_tries_once(tmp_path: Path) -> None:
+    """On a busy machine the search alone can take all the time there is."""
+    own = subprocess.run([sys.executable, "-c", OWN], cwd=ROOT, capture_output=True, text=True, timeout=90, check=True)
+    assert own.stdout == "-9\n"
+    home = tmp_path / "sandbox-box"
+    with subprocess.Popen(["sleep", "300"], env={**os.environ, "HOME": str(home)}) as left:
+        try:
+            eventually(lambda: find_processes(str(home)) == [left.pid], what="it is found by its variable")
+            kill_leftovers(Remains(Process(999_999, 1), str(home), "process"), 0)
+            assert left.wait(60) == -signal.SIGKILL
+        finally:
+            left.kill()

@@ -1,6 +1,10 @@
 -- Goes on with a workflow: the orchestrator. It keeps nothing between two calls. Called under the lock of the workflow's
 -- row, in the transaction that ends or revives one of its tasks (follow_task), that creates it, or that decides an
 -- approval: whatever is committed leaves the workflow advanced.
+--
+-- No step starts while 10,000 tasks of the workflow live, or after 64 MB of inputs in one call; the ends of those tasks
+-- start the rest. A transaction that took longer than a statement may would be undone, and so would be each repetition of
+-- it: the end that starts the tasks, or the cancel of them all.
 CREATE OR REPLACE FUNCTION callboard.advance_workflow(its_id text) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
@@ -8,6 +12,8 @@ DECLARE
     w record;
     startable text[];
     its_key text;
+    tasks_left bigint;
+    bytes_left bigint := 67108864;
 BEGIN
     PERFORM FROM callboard.workflows x WHERE x.id = its_id FOR NO KEY UPDATE;
     PERFORM callboard.sync_steps(its_id);
@@ -30,11 +36,23 @@ BEGIN
                       IS DISTINCT FROM 'completed')
             ORDER BY s.position);
         EXIT WHEN startable = '{}';
+        tasks_left := 10000 - (SELECT count(*) FROM (
+            SELECT FROM callboard.tasks t
+            WHERE t.workflow_id = its_id AND t.status NOT IN (/*terminal*/) AND t.status <> 'dead' LIMIT 10000) AS l);
+        IF tasks_left = 0 THEN
+            RETURN;
+        END IF;
         FOREACH its_key IN ARRAY startable LOOP
             PERFORM callboard.start_step(its_id, its_key);
             -- A step that could not start counts before the next one starts.
             EXIT WHEN EXISTS (SELECT FROM callboard.workflow_steps s
                               WHERE s.workflow_id = its_id AND s.key = its_key AND s.status = 'dead');
+            SELECT tasks_left - count(*), bytes_left - coalesce(sum(octet_length(t.payload::text)), 0)
+            INTO tasks_left, bytes_left
+            FROM callboard.tasks t WHERE t.workflow_id = its_id AND t.step = its_key;
+            IF tasks_left <= 0 OR bytes_left <= 0 THEN
+                RETURN;
+            END IF;
         END LOOP;
     END LOOP;
     IF NOT callboard.workflow_lives(its_id) THEN

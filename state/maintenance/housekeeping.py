@@ -15,6 +15,7 @@ from state.projects.sweep import BATCH as RUNS
 from state.projects.sweep import sweep_runs
 from state.settings import get_settings
 from state.workers.registry import list_awaited_actors
+from state.workflows.sweep import BATCH as WORKFLOWS
 from state.workflows.sweep import WorkflowSweep
 
 _LEFTOVER_TURNS = 60  # between two removals of leftovers
@@ -101,8 +102,7 @@ class Housekeeping:
 
     def _advance_workflows(self) -> bool:
         """Looks at some of the running workflows, from where the last turn stopped."""
-        self._workflows.take_turn()
-        return False
+        return len(self._workflows.take_turn()) >= WORKFLOWS
 
     def _end_stale_runs(self) -> bool:
         return len(sweep_runs()) >= RUNS

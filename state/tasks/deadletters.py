@@ -1,6 +1,7 @@
 """Dead letters: tasks that need a person. They can be listed, revived with the same or another payload, or dismissed;
 one by one, or many by a filter."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,7 @@ from state.tasks.reads import DEFAULT_LIMIT, Task, get_task, get_tasks_of_many, 
 from state.tasks.verbs import Evidence, run_verb
 
 BATCH = 500
+_PAUSES = (0.05, 0.2, 0.5, 1.0)  # seconds before another try at what was locked: most locks are held for milliseconds
 _DISMISSED: list[Evidence] = [{"reason": "dismissed"}]
 
 
@@ -180,13 +182,24 @@ def _preview(wanted: str, *, skipped: int) -> Bulk:
 
 def _run_in_batches(wanted: str, evidence: list[Evidence], act: Callable[[list[str]], list[Row]]) -> Bulk:
     """Runs one statement and one transaction for each batch. The filter's `died_by` is the moment of the call: tasks
-    that die again meanwhile are not taken twice."""
+    that die again meanwhile are not taken twice. Those that another session has locked, or whose workflow or project it
+    has locked, are tried again a few times: all of a workflow's are locked while one of its tasks ends."""
     groups = _list_groups(wanted)
-    done = skipped = 0
-    after = ""
-    while ids := _list_next_ids(wanted, after):
-        rows = run_verb(ids, evidence, act)
-        moved = [row for row in rows if row.get("holder") is None]
-        done, skipped, after = done + len(moved), skipped + len(rows) - len(moved), ids[-1]
-        announce(moved, left_gates=True)
-    return Bulk(done, groups, dry_run=False, skipped=skipped)
+    done = 0
+    held: set[str] = set()
+    for pause in (*_PAUSES, None):
+        after, busy = "", False
+        while ids := _list_next_ids(wanted, after):
+            after = ids[-1]
+            if not (asked := [each for each in ids if each not in held]):
+                continue
+            rows = run_verb(asked, evidence, act)
+            moved = [row for row in rows if row.get("holder") is None]
+            held |= {row["id"] for row in rows if row.get("holder") is not None}
+            done += len(moved)
+            busy = busy or len(rows) < len(asked)
+            announce(moved, left_gates=True)
+        if not busy or pause is None:
+            break
+        time.sleep(pause)
+    return Bulk(done, groups, dry_run=False, skipped=len(held))

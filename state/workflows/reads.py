@@ -1,6 +1,7 @@
 """Workflows as clients see them, and how they are read."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -28,7 +29,7 @@ class StoredStep(BaseModel):
     max_attempts: int | None
     task_id: str | None
     task_ids: list[str]
-    result: Any  # None if it has more than 256 KB: the tasks have it
+    result: Any  # None if it has more than 256 KB, or comes after the first 16 MB: the tasks have it
     result_bytes: int | None  # of a completed step
     error: dict[str, Any] | None
     decision: Literal["approved", "rejected"] | None
@@ -89,6 +90,14 @@ class StoredWorkflow(WorkflowHead):
         raise StepNotFound(self.workflow_id, key)
 
 
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A workflow that goes on, without its steps."""
+
+    last_event: int
+    finished: bool = False
+
+
 @retrying
 def get_workflow(workflow_id: str, *, conn: AnyConnection | None = None) -> StoredWorkflow:
     row = fetch_one("workflows_of_many", {"ids": [workflow_id]}, conn)
@@ -101,6 +110,15 @@ def get_workflow(workflow_id: str, *, conn: AnyConnection | None = None) -> Stor
 def get_workflows_of_many(ids: Collection[str]) -> dict[str, StoredWorkflow]:
     """Reads many workflows in one query. Those that do not exist are not in the result."""
     return {row["id"]: StoredWorkflow.from_row(row) for row in fetch("workflows_of_many", {"ids": list(ids)})}
+
+
+@retrying
+def get_followed_workflows(ids: Collection[str]) -> dict[str, StoredWorkflow | Unfinished]:
+    """For streams, which look after each end of a step: the steps of a workflow, whose results may be large, are read
+    only if it is finished."""
+    rows = fetch("workflows_unfinished", {"ids": list(ids)})
+    unfinished = {row["id"]: Unfinished(row["last_event"]) for row in rows}
+    return {**get_workflows_of_many(set(ids) - unfinished.keys()), **unfinished}
 
 
 @retrying

@@ -5,7 +5,7 @@ from state.database.errors import TRANSIENT, DatabaseError
 from state.logs import log
 from state.workflows.hints import announce_workflow
 
-BATCH = 500  # running workflows to look at in one turn
+BATCH = 500  # running workflows to look at in one turn, and expired approvals
 
 _fetch = retrying(fetch)
 _fetch_one = retrying(fetch_one)

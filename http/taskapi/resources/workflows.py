@@ -41,7 +41,7 @@ class WorkflowLinks(BaseModel):
 
 class StepView(StoredStep):
     """A step. `task_ids`: one task, or with `for_each` one for each element. `result` is null if it has
-    more than 256 KB (`result_bytes`): the task has it."""
+    more than 256 KB (`result_bytes`), or comes after the first 16 MB of results: the task has it."""
 
     @classmethod
     def of(cls, step: StoredStep) -> "StepView":

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state.tasks.events import EVENT_KINDS, Event
-from state.workflows.reads import get_workflow, get_workflows_of_many
+from state.workflows.reads import get_followed_workflows, get_workflow
 from taskapi.api.operation import Operation
 from taskapi.resources.workflows import HERE, WorkflowView, parse_workflow_id
 from taskapi.streams.following import StreamQuery, follow
@@ -17,7 +17,7 @@ def _may_end(event: Event) -> bool | None:
     return event.data.get("to") not in ("pending", "running", "waiting")
 
 
-WORKFLOW = Subject("workflow", get_workflow, get_workflows_of_many, WorkflowView.of, _may_end)
+WORKFLOW = Subject("workflow", get_workflow, get_followed_workflows, WorkflowView.of, _may_end)
 
 
 async def get_stream(request: Request) -> Response:

@@ -40,6 +40,8 @@ def main() -> NoReturn:
     except typer.Abort:
         _exit("Aborted.", COMMAND_FAILED, debug=debug)
     except Exception as unexpected:
+        if isinstance(unexpected, UnicodeEncodeError) and unexpected.encoding == "utf-8":
+            _exit("An argument is not UTF-8 text.", BAD_INPUT, debug=debug)
         hint = "" if debug else " (Set CALLBOARD_LOG_LEVEL=debug for a traceback.)"
         _exit(f"{type(unexpected).__name__}: {' '.join(str(unexpected).split())}{hint}", COMMAND_FAILED, debug=debug)
 

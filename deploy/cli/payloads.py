@@ -12,7 +12,7 @@ def read_payload(argument: str | None, assignments: list[str]) -> dict[str, Any]
     """Reads JSON, @file or - (stdin), then applies the `--set` assignments."""
     payload = {} if argument is None else _parse(argument)
     if not isinstance(payload, dict):
-        raise Failure(BAD_INPUT, 'The payload must be a JSON object, such as {"prompt": "a lighthouse"}.')
+        raise Failure(BAD_INPUT, 'The input must be a JSON object, such as {"prompt": "a lighthouse"}.')
     for assignment in assignments:
         _assign(payload, assignment)
     return payload

@@ -34,9 +34,10 @@ class Place(NamedTuple):
     def parse(cls, text: str) -> "Place":
         """Raises ValueError if the text is no place."""
         period, *names = text.split("/")
-        if len(names) != len(cls._fields) - 1:
+        names = [unquote(name) for name in names]
+        if len(names) != len(cls._fields) - 1 or any("\0" in name for name in names):
             raise ValueError(f"not a place in the metrics: {text!r}")
-        return cls(datetime.strptime(period, _FORMAT).replace(tzinfo=UTC), *map(unquote, names))
+        return cls(datetime.strptime(period, _FORMAT).replace(tzinfo=UTC), *names)
 
 
 class TaskMetrics(BaseModel):

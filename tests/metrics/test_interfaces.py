@@ -95,6 +95,7 @@ def test_parameters(client: httpx2.Client) -> None:
         ("resolution=second", "resolution"),
         ("limit=0", "limit"),
         ("cursor=abc", "cursor"),
+        ("cursor=MjAyNi0xMS0xOFQwMjowMFovJTAwLy8", "cursor"),  # 2026-11-18T02:00Z/%00//
         ("since=2031-05-06T12:00:00Z", "since"),
     ],
 )
@@ -126,6 +127,8 @@ def test_the_command() -> None:
         (["--from", "yesterday"], "ISO 8601"),
         (["--from", "2031-05-07", "--to", "2031-05-06"], "later"),
         (["--before", "nothing"], "--before"),
+        (["--before", "2026-11-18T02:00Z/%00//"], "--before"),
+        (["--agent", "\udcff"], "not UTF-8"),  # the byte FF
         (["--by", "second"], "second"),
     ],
 )

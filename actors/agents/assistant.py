@@ -13,9 +13,10 @@ from broker import Context, agent
 from broker.execution.workspace import Workspace
 from providers.language.protocol import Message, ToolCall
 from state.gates import Gate
+from state.masking import mask_ends
 
 _MAX_FILES = 1024 * 1024  # bytes of all given files together
-_SHOWN = 2000  # characters of arguments and results in events
+_SHOWN = 2000  # characters of arguments and results in events; masked before they are cut
 
 SYSTEM = """You are an assistant that works in a folder, the workspace. Use the tools to read and write its files and \
 to run commands in it; paths are relative to it. Check your work by running it where that is possible. When the task \
@@ -130,11 +131,11 @@ def _carry_out(
     ctx: Context, workspace: Workspace, toolbox: Toolbox, conversation: Conversation, call: ToolCall
 ) -> None:
     about = {"turn": len(conversation.turns), "call": call.id, "name": call.name}
-    ctx.emit("tool", {**about, "arguments": shorten(call.arguments, _SHOWN)})
+    ctx.emit("tool", {**about, "arguments": mask_ends(call.arguments, _SHOWN)})
     result = toolbox.run(call)
     with ctx.shielded():  # what has run should not run again
         conversation.add_result(result, keep_files(workspace))
-        ctx.emit("tool", {**about, "result": shorten(result.content, _SHOWN), "exit_code": result.exit_code})
+        ctx.emit("tool", {**about, "result": mask_ends(result.content, _SHOWN), "exit_code": result.exit_code})
 
 
 def _list_commands(turns: list[Turn]) -> list[RanCommand]:
@@ -151,7 +152,7 @@ def _give_up(workspace: Workspace, conversation: Conversation) -> TooManyTurns:
     commands = _list_commands(conversation.turns)
     return TooManyTurns(
         len(conversation.turns),
-        text=shorten(conversation.turns[-1].text, _SHOWN),
-        commands=[{"command": shorten(each.command, 200), "exit_code": each.exit_code} for each in commands[-10:]],
+        text=mask_ends(conversation.turns[-1].text, _SHOWN),
+        commands=[{"command": mask_ends(each.command, 200), "exit_code": each.exit_code} for each in commands[-10:]],
         files=[shorten(path, 100) for path in list(describe_files(workspace))[:30]],
     )

@@ -193,6 +193,19 @@ def test_commands_have_nothing_of_ours_in_their_environment(worker_with_chat: Ch
     assert "CALLBOARD_" not in task.result["text"]
 
 
+def test_events_are_masked_before_they_are_cut(worker_with_chat: ChatServer) -> None:
+    """Half a secret is not recognized."""
+    text = f"{'a ' * 5000}{chat.KEY} {'b' * (1000 - 13)}"
+    worker_with_chat.script = [
+        Answer(calls=[("read_file", {"path": "a.txt"}), ("write_file", {"path": "b.txt", "content": text})]),
+        Answer("Done."),
+    ]
+    task = wait_until_finished(start_assistant(files={"a.txt": text}))
+    shown = str(get_data(task, "tool"))
+    assert "bbbb" in shown
+    assert chat.KEY[-8:] not in shown
+
+
 def test_its_code_cannot_create_tasks(worker: Start, chat_server: ChatServer) -> None:
     worker(actors="actors,tests.agents.submitting_model")
     task = wait_until_finished(start_assistant(provider="local"))

@@ -15,6 +15,7 @@ from state.errors import NotReady
 _MARK = "Held by the embedded Postgres as long as one of its processes lives.\n"
 # Every user that reaches the socket is trusted: its folder is private.
 _INITDB_OPTIONS = ("--auth=trust", "--encoding=utf8", "--username=postgres")
+_VARIABLES = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH")  # that its programs need
 # In the background of a shell that ends: the server is not our child, and so never becomes a zombie of ours.
 _IN_BACKGROUND = 'log=$1; shift; exec "$@" </dev/null >>"$log" 2>&1 &'
 
@@ -63,8 +64,9 @@ def _run(command: list[str], account: Account, lock: FileLock) -> "subprocess.Co
             capture_output=True,
             text=True,
             cwd="/",
-            # Without the user's libpq settings, such as PGPORT: the server reads them as well.
-            env={name: value for name, value in os.environ.items() if not name.startswith("PG")},
+            # No secrets: other processes of the user can read the server's environment. No settings of libpq, such as
+            # PGPORT: the server reads them as well.
+            env={name: value for name, value in os.environ.items() if name in _VARIABLES or name.startswith("LC_")},
             pass_fds=[lock.fileno()],
             start_new_session=True,  # Ctrl-C must not end it
             umask=0o077,

@@ -51,6 +51,20 @@ def owner_of_postgres(data_dir: Path) -> int:
     return psutil.Process(postmaster).uids().effective
 
 
+def test_its_environment_has_nothing_of_the_one_who_starts_it(
+    enter: Enter, make_data_dir: MakeDataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other processes of its user can read it."""
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-canary")
+    monkeypatch.setenv("CALLBOARD_CANARY", "canary")
+    data_dir = make_data_dir("data")
+    assert enter(data_dir).answer
+    [postmaster] = postmasters_of(data_dir)
+    found = psutil.Process(postmaster).environ()
+    assert "PATH" in found
+    assert not any("canary" in value for value in found.values())
+
+
 def test_folder_and_socket_are_private(enter: Enter, any_data_dir: Path) -> None:
     url = enter(any_data_dir).answer
     folder = socket_folder_of(url)

@@ -78,7 +78,7 @@ class Leftovers:
             self._since.pop(sandbox.id, None)
             return False
         since = self._since.setdefault(sandbox.id, now)
-        if without_worker and without_supervisor:
+        if without_supervisor and (without_worker or sandbox.survivors):  # who has noted survivors has given up
             return True
         return now - since >= (_SUPERVISOR_SECONDS if without_worker else _WORKER_SECONDS)
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,9 +16,11 @@ import pytest
 
 import actors  # noqa: F401  (sets the broker)
 import state
+from broker.worker.leftovers import Leftovers
 from state import submit
-from state.sandboxes import close_sandbox, list_on_this_host, list_unended
-from state.workers.identity import Place
+from state.sandboxes import OpenSandbox, close_sandbox, list_on_this_host, list_unended
+from state.workers.identity import Identity, Place
+from state.workers.processes import find_start_ticks
 from tests.providers.boxes import INTERPRETER, STUBBORN, all_gone, find_descendants, needs_bubblewrap
 from tests.support.eventually import eventually
 from tests.support.following import get_stages, wait_until_finished
@@ -209,6 +212,18 @@ def test_what_cannot_be_killed_stays_listed_until_it_is_gone(
         foreign_process.kill()
         foreign_process.wait()
         eventually(lambda: list_unended("tq_1") == [], what="somebody has seen that it is gone")
+
+
+@pytest.mark.parametrize("survivors", [[], [7]])
+def test_survivors_of_a_live_worker_are_looked_at_without_delay(survivors: list[int]) -> None:
+    """Its worker has noted them, and does not come back to them; otherwise it is about to write the end."""
+    parent = os.getppid()
+    left = OpenSandbox(
+        id="sb_1", task_id="tq_1", kind="process", pid=2**22 + 1, start_ticks=1, workspace="/w", container=None,
+        control_groups=[], survivors=survivors, survivor_ticks=[1] * len(survivors), worker_id="w1", worker_pid=parent,
+        worker_ticks=find_start_ticks(parent), rebooted=False,
+    )  # fmt: skip
+    assert Leftovers(Identity.of_this_process())._is_due(left, time.monotonic()) == bool(survivors)
 
 
 def test_a_pid_alone_is_not_killed(connection: Any, foreign_process: subprocess.Popen[bytes], worker: Start) -> None:

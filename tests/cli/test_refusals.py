@@ -93,6 +93,9 @@ def test_bad_settings_are_named(database_url: str) -> None:
     assert done.returncode == 2
     assert "CALLBOARD_PORT" in done.stderr
     assert "Traceback" not in done.stderr
+    done = callboard("up", OPENROUTER_TIMEOUT="soon")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "OPENROUTER_TIMEOUT: Input should be a valid number" in done.stderr
 
 
 def test_actors_that_cannot_be_imported(database_url: str) -> None:

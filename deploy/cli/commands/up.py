@@ -32,6 +32,7 @@ def up(as_json: JsonOption = False) -> None:
       CALLBOARD_DATABASE_URL=postgresql://localhost/callboard callboard up
       CALLBOARD_DEMO_PROVIDERS=1 callboard up
     """
+    from deploy.cli.exits import BAD_INPUT, Failure
     from deploy.cli.output import print_json_line
     from deploy.cli.store import open_store, read_settings
     from deploy.cli.up.address import find_free_port, format_url, responds_ok
@@ -39,11 +40,15 @@ def up(as_json: JsonOption = False) -> None:
     from deploy.cli.up.embedded import EmbeddedPostgres
     from deploy.cli.up.messages import Messages
     from deploy.cli.up.supervisor import Supervisor, find_descendants
+    from providers.settings import list_wrong_variables
     from state.schema import migration
+    from state.settings import SettingsError
     from state.workers.processes import hide_memory
     from state.workers.registry import list_workers
 
     settings = read_settings()
+    if wrong := list_wrong_variables():  # workers and servers would end with the same text, again and again
+        raise Failure(BAD_INPUT, str(SettingsError(wrong)))
     data_dir = settings.data_dir.resolve()
     port = find_free_port(settings.host, settings.port)
     url = format_url(settings.host, port)

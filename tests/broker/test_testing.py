@@ -72,6 +72,16 @@ def test_a_run_goes_on_from_a_checkpoint(count_words: TaskActor) -> None:
     assert run.checkpoint == {"done": 4, "other": [1]}
 
 
+@pytest.mark.parametrize("cost", [float("inf"), float("nan")])
+def test_usage_that_could_not_be_written_is_refused(cost: float) -> None:
+    @task()
+    def spend(ctx: Context, request: Words) -> None:
+        ctx.use(cost=cost)
+
+    with pytest.raises(ValueError, match="cannot be counted"):
+        run_actor(spend, {})
+
+
 def test_an_async_actor_runs_too() -> None:
     @task()
     async def wait(ctx: Context, request: Words) -> str:

@@ -106,8 +106,8 @@ def stop(project_id: str) -> Project:
 
 
 def force_stop(project_id: str, *, seconds: float = FORCE_SECONDS) -> ForcedStop:
-    """Interrupts the run, whose item fails, and kills its sandboxes. Waits until nothing runs of it or of earlier ones any
-    more, or for so many seconds, and returns what it has found then."""
+    """Interrupts the run, whose item fails, and kills its sandboxes. Waits until nothing runs of it or of earlier runs,
+    or for so many seconds, and returns what it has found then."""
     run_id = begin_force_stop(project_id)
     deadline = time.monotonic() + seconds
     while True:

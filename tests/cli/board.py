@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +93,13 @@ class Board:
         return int(lines[0]) if lines else None  # while Postgres starts, the file is empty for a moment
 
     def processes(self) -> list[psutil.Process]:
-        """Returns all processes with our data directory in their environment or command line, orphans included."""
+        """Returns all processes with our data directory in their environment or command line, orphans included. Ours
+        hide their environment, except from root: so those below `up` are included as well."""
         found = []
-        for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            up = psutil.Process(self.process.pid)
+            found = [up, *up.children(recursive=True)]
+        for process in set(psutil.process_iter()) - set(found):
             try:
                 ours = process.environ().get("CALLBOARD_DATA_DIR") == str(self.data_dir)
                 if ours or str(self.data_dir / "postgres") in process.cmdline():

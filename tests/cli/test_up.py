@@ -80,7 +80,7 @@ def assert_nothing_is_left(board: Board, timeout: float) -> None:
 def test_brings_up_everything(board: Board) -> None:
     assert board.announcement["data_dir"] == str(board.data_dir)
     assert board.is_ready()
-    assert len(board.workers()) >= 1
+    eventually(lambda: len(board.workers()) >= 1, what="a worker is ready")
     run_task(board)
 
 

@@ -3,37 +3,38 @@
 -- before the task (fragments lock_parent and try_lock_parent), so nothing waits here.
 --
 -- The end of a task is kept whatever becomes of the rest: a paid-for result must not be lost because a workflow's data is
--- bad. An error of that kind is a warning in the log of Postgres, and admin.invariants shows what was left behind. Other
--- errors (a deadlock, a lock timeout, no disk) undo everything, and the end is written again. A revival is refused by any
--- error.
+-- bad. An error of that kind is a warning in the log of Postgres; the sweep tries a workflow or a run again. Other errors (a
+-- deadlock, a lock timeout, no disk) undo everything, and the end is written again. A revival is refused by any error.
 CREATE OR REPLACE FUNCTION callboard.follow_task() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    is_end constant boolean := NEW.status IN (/*finished*/);
 BEGIN
-    IF OLD.status = 'dead' AND NEW.status <> 'canceled' THEN
-        PERFORM callboard.follow_move(NEW, OLD.status);
-        RETURN NULL;
+    IF NEW.status = 'completed' AND NEW.actor IN ('agent', 'project_run') THEN
+        PERFORM callboard.follow_by('agent event', NEW, OLD.status, is_end);
     END IF;
-    BEGIN
-        PERFORM callboard.follow_move(NEW, OLD.status);
-    EXCEPTION WHEN OTHERS THEN
-        IF SQLSTATE !~ '^(21|22|23|42|54|CB|P0)' THEN
-            RAISE;
-        END IF;
-        RAISE WARNING 'the end of task % is written without what follows from it: %', NEW.id, SQLERRM;
-    END;
+    IF NEW.actor = 'project_run' THEN
+        PERFORM callboard.follow_by('run', NEW, OLD.status, is_end);
+    END IF;
+    IF NEW.workflow_id IS NOT NULL THEN
+        PERFORM callboard.follow_by('workflow', NEW, OLD.status, is_end);
+    END IF;
     RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION callboard.follow_move(t callboard.tasks, before text) RETURNS void LANGUAGE plpgsql AS $$
+-- Each part by itself: an agent event that cannot be written does not hold up the workflow.
+CREATE OR REPLACE FUNCTION callboard.follow_by(part text, t callboard.tasks, before text, may_fail boolean) RETURNS void
+LANGUAGE plpgsql AS $$
 BEGIN
-    IF t.status = 'completed' AND t.actor IN ('agent', 'project_run') THEN
-        PERFORM callboard.record_agent_event(t);
+    CASE part
+        WHEN 'agent event' THEN PERFORM callboard.record_agent_event(t);
+        WHEN 'run' THEN PERFORM callboard.follow_run(t, before);
+        WHEN 'workflow' THEN PERFORM callboard.advance_workflow(t.workflow_id);
+    END CASE;
+EXCEPTION WHEN OTHERS THEN
+    IF NOT may_fail OR SQLSTATE !~ '^(21|22|23|42|54|CB|P0)' THEN
+        RAISE;
     END IF;
-    IF t.actor = 'project_run' THEN
-        PERFORM callboard.follow_run(t, before);
-    END IF;
-    IF t.workflow_id IS NOT NULL THEN
-        PERFORM callboard.advance_workflow(t.workflow_id);
-    END IF;
+    RAISE WARNING 'the end of task % is written without what follows from it (%): %', t.id, part, SQLERRM;
 END $$;
 
 CREATE OR REPLACE TRIGGER follow_task AFTER UPDATE OF status ON callboard.tasks

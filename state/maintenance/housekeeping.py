@@ -18,6 +18,7 @@ from state.workers.registry import list_awaited_actors
 from state.workflows.sweep import BATCH as WORKFLOWS
 from state.workflows.sweep import WorkflowSweep
 
+SLOW_TURNS = 10  # between two turns of what is not urgent: an idle cluster asks little of Postgres
 _LEFTOVER_TURNS = 60  # between two removals of leftovers
 _PART_SECONDS = 0.5  # after which a part lets the others have their turn
 
@@ -54,9 +55,11 @@ class Housekeeping:
             self._end_leases,
             self._look_after_actors,
             self._wake_lines,
-            self._advance_workflows,
-            self._measurement.take_turn,
         ]
+        if self._turn % SLOW_TURNS == 0:
+            parts.append(self._advance_workflows)
+        if self._turn % SLOW_TURNS == 0 or self._measurement.unfinished:
+            parts.append(self._measurement.take_turn)
         if self._turn % _LEFTOVER_TURNS == 0:
             parts += [self._end_stale_runs, self._remove_leftovers]
         self._turn += 1

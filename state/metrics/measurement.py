@@ -30,17 +30,17 @@ class Measurement:
     def __init__(self) -> None:
         self._heartbeats: Heartbeats | None = None
         self._span = _FIRST_SPAN
-        self._unfinished = False
+        self.unfinished = False  # there is more to measure right away
 
     def take_turn(self) -> bool:
         """Looks at the workers' heartbeats; measures, once a minute. Returns whether there is more to do right away."""
         sample = _sample()
         self._note(sample)
-        if not (sample["due"] or self._unfinished):
+        if not (sample["due"] or self.unfinished):
             return False
-        self._unfinished = self._measure()
+        self.unfinished = self._measure()
         _remove_old()
-        return self._unfinished
+        return self.unfinished
 
     def _note(self, sample: Row) -> None:
         """Writes the samples of a minute when it is over; those of the last minute are lost with the process. They are

@@ -15,7 +15,7 @@ from tests.projects.test_races import LOCK, first_open
 from tests.support.observer import Observer
 
 BROKEN = (
-    "CREATE OR REPLACE FUNCTION callboard.record_agent_event(t callboard.tasks) RETURNS void LANGUAGE plpgsql AS "
+    "CREATE OR REPLACE FUNCTION callboard.follow_run(t callboard.tasks, before text) RETURNS void LANGUAGE plpgsql AS "
     "$$ BEGIN RAISE EXCEPTION 'bad data' USING ERRCODE = '22000'; END $$"
 )
 

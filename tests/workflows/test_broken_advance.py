@@ -15,21 +15,22 @@ from tests.workflows.handworker import HandWorker
 Create = Callable[..., StoredWorkflow]
 
 _BROKEN = (
-    "CREATE OR REPLACE FUNCTION callboard.advance_workflow(its_id text) RETURNS void LANGUAGE plpgsql AS "
+    "CREATE OR REPLACE FUNCTION callboard.{}({}) RETURNS void LANGUAGE plpgsql AS "
     "$$ BEGIN RAISE EXCEPTION 'broken' USING ERRCODE = '{}'; END $$"
 )
 
 
 class Breaker:
-    """Replaces the orchestrator by one that fails."""
+    """Replaces a function by one that fails."""
 
-    def __init__(self, connection: Observer) -> None:
+    def __init__(self, connection: Observer, name: str, parameters: str) -> None:
         self._connection = connection
-        query = "SELECT pg_get_functiondef('callboard.advance_workflow'::regproc) AS text"
+        self._signature = name, parameters
+        query = f"SELECT pg_get_functiondef('callboard.{name}'::regproc) AS text"
         self._right = connection.fetch_one(query)["text"]
 
     def fail_with(self, code: str) -> None:
-        self._connection.execute(_BROKEN.format(code))
+        self._connection.execute(_BROKEN.format(*self._signature, code))
 
     def repair(self) -> None:
         self._connection.execute(self._right)
@@ -37,7 +38,7 @@ class Breaker:
 
 @pytest.fixture
 def breaker(connection: Observer) -> Breaker:
-    return Breaker(connection)
+    return Breaker(connection, "advance_workflow", "its_id text")
 
 
 def test_bad_data_of_a_workflow_loses_no_result_and_the_sweep_goes_on(
@@ -71,3 +72,13 @@ def test_an_error_that_another_try_may_cure_undoes_the_end(
     breaker.repair()
     leases.try_settle(hand.connection, hand.name, [end])
     assert get_workflow(workflow.workflow_id).get_step("b").status == "running"
+
+
+def test_an_agent_event_that_cannot_be_written_does_not_hold_up_the_workflow(
+    create: Create, hand: HandWorker, connection: Observer
+) -> None:
+    create({"key": "a"}, {"key": "b", "after": ["a"]})
+    hand.take()
+    Breaker(connection, "record_agent_event", "t callboard.tasks").fail_with("22023")
+    hand.complete("a")
+    assert hand.take() == ["b"]

@@ -20,14 +20,23 @@ def previous_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unpack(PREVIOUS, tmp_path_factory.mktemp("previous"))
 
 
-@pytest.fixture
-def old_url(postgres: TestPostgres, tmp_path: Path, previous_tree: Path) -> Iterator[str]:
-    name = f"old_{uuid4().hex[:12]}"
+@pytest.fixture(scope="session")
+def old_template(postgres: TestPostgres, previous_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A database as `callboard migrate` of the previous release makes it."""
+    name = "callboard_old_template"
     postgres.execute(f"CREATE DATABASE {name}")
+    with settings_for(postgres.url(name), tmp_path_factory.mktemp("old")):
+        done = Release(previous_tree).command("migrate")
+        assert done.returncode == 0, done
+    return name
+
+
+@pytest.fixture
+def old_url(postgres: TestPostgres, tmp_path: Path, old_template: str) -> Iterator[str]:
+    name = f"old_{uuid4().hex[:12]}"
+    postgres.execute(f"CREATE DATABASE {name} TEMPLATE {old_template}")
     try:
         with settings_for(postgres.url(name), tmp_path):
-            done = Release(previous_tree).command("migrate")
-            assert done.returncode == 0, done
             yield postgres.url(name)
     finally:
         postgres.execute(f"DROP DATABASE {name} WITH (FORCE)")

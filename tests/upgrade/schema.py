@@ -1,13 +1,8 @@
-"""A schema as Postgres describes it, and that of the release before."""
+"""A schema as Postgres describes it."""
 
 import re
-from pathlib import Path
 
 from tests.support.clients import run_client
-
-# What `callboard migrate` of release 21 makes of an empty database: pg_dump --schema-only --no-owner, without the
-# session's settings, and the rows that it brings along.
-SCHEMA_21 = Path(__file__).parent / "schema_21.sql"
 
 _TABLE = re.compile(r"(CREATE TABLE \S+ \()\n(.*?)\n(\))", re.DOTALL)
 

@@ -1,9 +1,5 @@
 """A database of release 21 gets the same schema as a new one."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from uuid import uuid4
-
 import psycopg
 import pytest
 
@@ -11,9 +7,7 @@ from state.errors import NotReady
 from state.schema.files import schema_files
 from state.schema.migration import migrate, script
 from state.schema.version import OLDEST, VERSION, require_current_schema
-from tests.conftest import settings_for
-from tests.support.postgres import TestPostgres
-from tests.upgrade.schema import SCHEMA_21, describe_schema, run_script
+from tests.upgrade.schema import describe_schema, run_script
 
 # Rows that the schema itself brings along.
 ROWS = (
@@ -24,18 +18,6 @@ ROWS = (
 )
 
 
-@pytest.fixture
-def url_21(postgres: TestPostgres, tmp_path: Path) -> Iterator[str]:
-    name = f"schema_21_{uuid4().hex[:12]}"
-    postgres.execute(f"CREATE DATABASE {name}")
-    try:
-        with settings_for(postgres.url(name), tmp_path):
-            run_script(postgres.url(name), SCHEMA_21.read_text())
-            yield postgres.url(name)
-    finally:
-        postgres.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 def read_rows(url: str) -> object:
     with psycopg.connect(url) as connection:
         row = connection.execute(ROWS).fetchone()
@@ -43,31 +25,23 @@ def read_rows(url: str) -> object:
     return row[0]
 
 
-def test_the_fixture_is_the_schema_of_release_21(url_21: str, old_url: str) -> None:
-    assert describe_schema(url_21) == describe_schema(old_url)
-    assert read_rows(url_21) == read_rows(old_url)
-    files = "SELECT name, digest FROM callboard.applied_files ORDER BY name"
-    with psycopg.connect(url_21) as fixture, psycopg.connect(old_url) as old:
-        assert fixture.execute(files).fetchall() == old.execute(files).fetchall()
-
-
-def test_a_migrated_schema_is_the_same_as_a_fresh_one(database_url: str, url_21: str) -> None:
+def test_a_migrated_schema_is_the_same_as_a_fresh_one(database_url: str, old_url: str) -> None:
     applied = migrate()
     assert [name for name in applied if name.startswith("tables/")] == []
     assert f"migrations/{VERSION:04}" in " ".join(applied)
     require_current_schema()
-    assert describe_schema(url_21) == describe_schema(database_url)
-    assert read_rows(url_21) == read_rows(database_url)
+    assert describe_schema(old_url) == describe_schema(database_url)
+    assert read_rows(old_url) == read_rows(database_url)
     assert migrate() == []
 
 
-def test_the_script_for_a_database_of_release_21_does_what_migrate_does(database_url: str, url_21: str) -> None:
-    run_script(url_21, script())
+def test_the_script_for_a_database_of_release_21_does_what_migrate_does(database_url: str, old_url: str) -> None:
+    run_script(old_url, script())
     assert script() == "-- Nothing to do.\n"
     assert migrate() == []
     require_current_schema()
-    assert describe_schema(url_21) == describe_schema(database_url)
-    assert read_rows(url_21) == read_rows(database_url)
+    assert describe_schema(old_url) == describe_schema(database_url)
+    assert read_rows(old_url) == read_rows(database_url)
 
 
 def refuse_to_migrate(url: str, reason: str) -> None:
@@ -78,29 +52,29 @@ def refuse_to_migrate(url: str, reason: str) -> None:
     assert (describe_schema(url), read_rows(url)) == before
 
 
-def test_a_database_before_release_21_is_refused_and_not_touched(url_21: str) -> None:
-    with psycopg.connect(url_21, autocommit=True) as connection:
+def test_a_database_before_release_21_is_refused_and_not_touched(old_url: str) -> None:
+    with psycopg.connect(old_url, autocommit=True) as connection:
         connection.execute("DELETE FROM callboard.applied_files WHERE name ~ '^migrations/0021'")
         connection.execute("UPDATE callboard.schema_version SET version = 20")
-    refuse_to_migrate(url_21, rf"has schema {OLDEST - 1}; .* Run `callboard migrate` of release {OLDEST}")
+    refuse_to_migrate(old_url, rf"has schema {OLDEST - 1}; .* Run `callboard migrate` of release {OLDEST}")
 
 
-def test_a_database_of_release_15_is_refused_and_not_taken_for_a_new_one(url_21: str) -> None:
+def test_a_database_of_release_15_is_refused_and_not_taken_for_a_new_one(old_url: str) -> None:
     """Release 15 has kept its files in schema_files, and knows no version."""
-    with psycopg.connect(url_21, autocommit=True) as connection:
+    with psycopg.connect(old_url, autocommit=True) as connection:
         connection.execute("DROP TABLE callboard.applied_files; TRUNCATE callboard.schema_version")
-    refuse_to_migrate(url_21, rf"has schema 15; .* Run `callboard migrate` of release {OLDEST}")
+    refuse_to_migrate(old_url, rf"has schema 15; .* Run `callboard migrate` of release {OLDEST}")
 
 
-def test_a_database_whose_migration_to_release_21_was_interrupted_is_refused(url_21: str) -> None:
+def test_a_database_whose_migration_to_release_21_was_interrupted_is_refused(old_url: str) -> None:
     """What release 21 repairs after its migrations is repaired by release 21 only."""
-    with psycopg.connect(url_21, autocommit=True) as connection:
+    with psycopg.connect(old_url, autocommit=True) as connection:
         connection.execute("TRUNCATE callboard.schema_version")
-    refuse_to_migrate(url_21, r"to schema 21 is not complete. Run `callboard migrate` of release 21 first")
+    refuse_to_migrate(old_url, r"to schema 21 is not complete. Run `callboard migrate` of release 21 first")
 
 
-def test_rows_that_release_15_has_left_do_not_stop_the_migration(url_21: str) -> None:
-    with psycopg.connect(url_21, autocommit=True) as connection:
+def test_rows_that_release_15_has_left_do_not_stop_the_migration(old_url: str) -> None:
+    with psycopg.connect(old_url, autocommit=True) as connection:
         connection.execute("INSERT INTO callboard.gate_starts (gate, at, n) VALUES ('p', now(), NULL), ('p', now(), 1)")
         connection.execute(
             "INSERT INTO callboard.workers (id, host, boot_id, pid_namespace, pid, process_started, queues, threads, "

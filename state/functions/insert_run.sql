@@ -6,32 +6,19 @@ CREATE OR REPLACE FUNCTION callboard.insert_run(
     p callboard.projects, its_id text, its_mode text, its_item text, its_priority integer, its_queue text, attempts integer
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    next callboard.project_items;
-    keys text[];
-    limits integer[];
-    line text;
-    rank_priority smallint;
+    next callboard.project_items := callboard.next_item(p.id, its_item);
+    t callboard.tasks;
 BEGIN
-    next := callboard.next_item(p.id, its_item);
-    rank_priority := coalesce(its_priority, next.priority, 2);
-    SELECT coalesce(array_agg(g.key ORDER BY g.key COLLATE "C"), '{}'),
-           coalesce(array_agg(g.max_concurrent ORDER BY g.key COLLATE "C"), '{}')
-    INTO keys, limits
-    FROM (SELECT k.key, k.max_concurrent FROM unnest(next.gates, next.gate_limits) AS k (key, max_concurrent)
-          UNION ALL
-          SELECT 'tenant:' || p.tenant, NULL WHERE p.tenant IS NOT NULL) AS g;
-    line := callboard.line_at(keys);
-    WITH added AS (
-        INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, payload, max_attempts, available_at,
-                                     gates, gate_limits, waiting_gate, waiting_reason, created_at, updated_at)
-        VALUES (its_id, 'project_run', its_queue, CASE WHEN line IS NULL THEN 'queued' ELSE 'waiting' END, rank_priority,
-                callboard.entry_rank(its_queue, 'primary', rank_priority, p.tenant), p.tenant,
-                jsonb_build_object('project_id', p.id), attempts, callboard.now(), keys, limits, line,
-                CASE WHEN line IS NOT NULL THEN 'others stand in line before it' END, callboard.now(), callboard.now())
-        RETURNING id, status, last_event, waiting_gate
-    )
-    /*log_move*/ jsonb_strip_nulls(jsonb_build_object('to', m.status, 'gate', m.waiting_gate)) || '{"from": null}'
-    FROM added m;
+    t.id := its_id;
+    t.actor := 'project_run';
+    t.queue := its_queue;
+    t.priority := coalesce(its_priority, next.priority, 2);
+    t.tenant := p.tenant;
+    t.payload := jsonb_build_object('project_id', p.id);
+    t.max_attempts := attempts;
+    t.gates := next.gates;
+    t.gate_limits := next.gate_limits;
+    PERFORM callboard.insert_task(t);
     INSERT INTO callboard.runs (id, project_id, mode, priority, requested_item, created_at)
     VALUES (its_id, p.id, its_mode, its_priority, its_item, callboard.now());
 END $$;

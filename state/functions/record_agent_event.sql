@@ -5,13 +5,14 @@
 CREATE OR REPLACE FUNCTION callboard.record_agent_event(t callboard.tasks) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     event_id text := callboard.new_id('ae_');
-    job text := callboard.new_id('tq_');
+    job callboard.tasks;
     agent text := left(coalesce(t.payload ->> 'agent_name', ''), 200);
     type text := left(coalesce(t.payload ->> 'task_type', ''), 200);
     asked jsonb := coalesce(t.payload -> 'input', t.payload);
     answer jsonb := t.result;
     title text := '';
 BEGIN
+    job.id := callboard.new_id('tq_');
     IF t.actor = 'project_run' THEN
         IF t.payload ->> 'item_id' IS NULL THEN  -- it had nothing to do
             RETURN;
@@ -27,22 +28,18 @@ BEGIN
     VALUES (event_id, t.id, t.workflow_id, t.tenant, agent, type,
             agent || ' ' || type || E'\n' || title || callboard.describe_json(asked, 3000) || E'\n'
                 || callboard.describe_json(callboard.choose_answer(answer), 16000),
-            asked, answer, job, callboard.now())
+            asked, answer, job.id, callboard.now())
     ON CONFLICT (task_id) DO NOTHING;
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    INSERT INTO callboard.tasks
-        (id, actor, queue, status, priority, rank, tenant, payload, max_attempts, gates, gate_limits, available_at,
-         created_at, updated_at)
-    VALUES (job, 'embedding', 'language', 'queued', 3,
-            callboard.entry_rank('language', 'primary', 3::smallint, t.tenant), t.tenant,
-            jsonb_build_object('event_id', event_id), 4,
-            CASE WHEN t.tenant IS NULL THEN '{}' ELSE ARRAY['tenant:' || t.tenant] END,
-            CASE WHEN t.tenant IS NULL THEN '{}' ELSE ARRAY[NULL::integer] END,
-            callboard.now(), callboard.now(), callboard.now());
-    INSERT INTO callboard.events (task_id, n, kind, at, data)
-    VALUES (job, 1, 'status', callboard.now(), jsonb_build_object('from', NULL, 'to', 'queued'));
+    job.actor := 'embedding';
+    job.queue := 'language';
+    job.priority := 3;
+    job.tenant := t.tenant;
+    job.payload := jsonb_build_object('event_id', event_id);
+    job.max_attempts := 4;
+    PERFORM callboard.insert_task(job);
 END $$;
 
 -- Returns what people would read of a result: its summary, text or report if it has one of them, else all of it.

@@ -30,35 +30,35 @@ BEGIN
         jsonb_build_object('task_ids', ids[:20], 'tasks', cardinality(ids)));
 END $$;
 
--- Inserts the tasks of a step, as submit.sql does. Returns their ids in the order of the inputs.
+-- Inserts the tasks of a step. Returns their ids in the order of the inputs.
 CREATE OR REPLACE FUNCTION callboard.insert_tasks(s callboard.workflow_steps, inputs jsonb[]) RETURNS text[]
 LANGUAGE plpgsql AS $$
 DECLARE
-    its_tenant text := (SELECT w.tenant FROM callboard.workflows w WHERE w.id = s.workflow_id);
-    first_rank bigint := callboard.entry_rank(s.queue, 'primary', s.priority, its_tenant);
-    ids text[];
-    line text := CASE WHEN s.gates <> '{}' THEN callboard.line_at(s.gates) END;
+    t callboard.tasks;
+    first_rank bigint;
+    ids text[] := '{}';
 BEGIN
-    WITH added AS (
-        INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, workflow_id, step, branch, payload,
-                                     max_attempts, available_at, gates, gate_limits, waiting_gate, waiting_reason,
-                                     created_at, updated_at)
-        SELECT callboard.new_id('tq_'), 'agent', s.queue, CASE WHEN i.gate IS NULL THEN 'queued' ELSE 'waiting' END,
-               s.priority, CASE WHEN i.branch = 0 THEN first_rank ELSE (first_rank / 2 + i.branch) * 2 + 1 END,
-               its_tenant, s.workflow_id, s.key, i.branch,
-               jsonb_build_object('agent_name', s.agent_name, 'task_type', s.task_type, 'input', i.input),
-               s.max_attempts, callboard.now(), s.gates, s.gate_limits, i.gate,
-               CASE WHEN i.gate IS NOT NULL THEN 'others stand in line before it' END, callboard.now(), callboard.now()
-        FROM (SELECT u.input, u.place::integer - 1 AS branch,
-                     -- More than claims should have to look at join the line at once.
-                     coalesce(line, CASE WHEN u.place > 100 THEN s.gates[1] END) AS gate
-              FROM unnest(inputs) WITH ORDINALITY AS u (input, place)) AS i
-        RETURNING id, status, last_event, waiting_gate, branch
-    ), logged AS (
-        /*log_move*/ CASE WHEN m.waiting_gate IS NULL THEN jsonb_build_object('from', NULL, 'to', m.status)
-                          ELSE jsonb_build_object('from', NULL, 'to', m.status, 'gate', m.waiting_gate) END
-        FROM added m
-    )
-    SELECT array_agg(a.id ORDER BY a.branch) INTO ids FROM added a;
-    RETURN coalesce(ids, '{}');
+    t.actor := 'agent';
+    t.queue := s.queue;
+    t.priority := s.priority;
+    t.tenant := (SELECT w.tenant FROM callboard.workflows w WHERE w.id = s.workflow_id);
+    t.workflow_id := s.workflow_id;
+    t.step := s.key;
+    t.max_attempts := s.max_attempts;
+    t.gates := s.gates;
+    t.gate_limits := s.gate_limits;
+    t.waiting_gate := CASE WHEN s.gates <> '{}' THEN callboard.line_at(s.gates) END;
+    first_rank := callboard.entry_rank(s.queue, 'primary', s.priority, t.tenant);
+    FOR place IN 1..cardinality(inputs) LOOP
+        t.id := callboard.new_id('tq_');
+        t.branch := place - 1;
+        t.rank := CASE WHEN place = 1 THEN first_rank ELSE (first_rank / 2 + t.branch) * 2 + 1 END;
+        t.payload := jsonb_build_object('agent_name', s.agent_name, 'task_type', s.task_type, 'input', inputs[place]);
+        IF place > 100 THEN  -- more than claims should have to look at
+            t.waiting_gate := coalesce(t.waiting_gate, s.gates[1]);
+        END IF;
+        PERFORM callboard.insert_task(t);
+        ids := ids || t.id;
+    END LOOP;
+    RETURN ids;
 END $$;

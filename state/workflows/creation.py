@@ -50,7 +50,7 @@ def create_task(
     )
     if len(workflow.steps) >= MOST_STEPS:
         raise InvalidWorkflow(f"a workflow has at most {MOST_STEPS} steps", "steps", step.key)
-    body = jsonsafe.dump(build_step(step, "task", set(), workflow.tenant))
+    body = jsonsafe.dump(build_step(step, "task", set()))
     _add_step(workflow_id, body)
     log.info("task added to workflow", workflow_id=workflow_id, step=step.key)
     announce_workflow(workflow_id)

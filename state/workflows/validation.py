@@ -3,14 +3,12 @@ is refused names the step."""
 
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from operator import attrgetter
 from typing import Any
 
 from state import jsonsafe
 from state.agents.catalog import admit, ask_gates, check_input
 from state.database import Row
 from state.errors import InvalidPayload, InvalidWorkflow, UnknownAgent
-from state.gates.declarations import make_tenant_gate
 from state.tasks import catalog
 from state.workflows.definition import MOST_BRANCHES, Step, Workflow
 from state.workflows.references import InvalidReference, Reference, find_references
@@ -26,20 +24,17 @@ def build_steps(workflow: Workflow) -> list[Row]:
     if workflow.tenant is not None and not workflow.tenant.isprintable():
         raise InvalidWorkflow("tenant: must be printable", "tenant", None)
     ancestors = _find_ancestors(workflow.steps)
-    rows = [
-        build_step(step, f"steps.{place}", ancestors[step.key], workflow.tenant)
-        for place, step in enumerate(workflow.steps)
-    ]
+    rows = [build_step(step, f"steps.{place}", ancestors[step.key]) for place, step in enumerate(workflow.steps)]
     if len(jsonsafe.dump(rows)) > _MOST_BYTES:
         raise InvalidWorkflow(f"steps: are larger than {_MOST_BYTES} bytes in all", "steps", None)
     return rows
 
 
-def build_step(step: Step, at: str, ancestors: set[str], tenant: str | None) -> Row:
+def build_step(step: Step, at: str, ancestors: set[str]) -> Row:
     """`at`: where the step is, for errors. `ancestors`: the steps whose results it may use."""
     if step.kind == "approval":
         return _build_approval(step, at)
-    return _build_task(step, at, ancestors, tenant)
+    return _build_task(step, at, ancestors)
 
 
 def _find_ancestors(steps: Sequence[Step]) -> Mapping[str, set[str]]:
@@ -77,7 +72,7 @@ def _build_approval(step: Step, at: str) -> Row:
     return {**_build_common(step), "expires_seconds": step.expires_seconds}
 
 
-def _build_task(step: Step, at: str, ancestors: set[str], tenant: str | None) -> Row:
+def _build_task(step: Step, at: str, ancestors: set[str]) -> Row:
     for field in ("agent_name", "task_type"):
         if not getattr(step, field):
             raise _refuse(step, f"{at}.{field}", "a task needs it")
@@ -100,8 +95,6 @@ def _build_task(step: Step, at: str, ancestors: set[str], tenant: str | None) ->
         raise InvalidWorkflow(f"step {step.key}: {refused}", refused.field, step.key) from None
     # Gates that depend on results are asked for by the worker, before the code starts.
     gates = [] if inside else ask_gates(agent_name, task_type, step.input)
-    gates += [] if tenant is None else [make_tenant_gate(tenant)]
-    gates.sort(key=attrgetter("key"))
     actor = catalog.get(_ACTOR)
     return {
         **_build_common(step),

@@ -13,6 +13,10 @@ class TaskNotFound(StateError):
         self.task_id = task_id
 
 
+class Forbidden(StateError):
+    """The caller's role or tenant does not allow this. The text says what is needed."""
+
+
 class ContentNotFound(StateError):
     def __init__(self, content_id: str) -> None:
         super().__init__(f"There is no content {content_id!r}.")

@@ -11,7 +11,6 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.routing import Route
 
 from state.database import close_database, get_database
 from state.database.errors import DatabaseUnavailable
@@ -20,7 +19,7 @@ from state.errors import StateError
 from state.logs import configure_logs
 from state.tasks.catalog import load_actors
 from state.workers.processes import hide_memory
-from taskapi.api.openapi import serve_document
+from taskapi.api.openapi import make_operation
 from taskapi.api.operation import Operation, build_routes
 from taskapi.api.problems import Problem, handle_failure
 from taskapi.middleware import RequestGuard
@@ -34,6 +33,7 @@ from taskapi.resources import (
     gates,
     generations,
     health,
+    home,
     metrics,
     project_queue,
     projects,
@@ -47,7 +47,6 @@ from taskapi.resources import (
     workflow_control,
     workflows,
 )
-from taskapi.resources.home import get_home
 from taskapi.streams import project_stream, queue_stream, task_stream, workflow_stream
 from taskapi.streams.feed import Feed, Pace
 from taskapi.streams.queue_stream import QueueWatch
@@ -78,7 +77,9 @@ OPERATIONS: list[Operation] = [
     *agent_events.OPERATIONS,
     *contents.OPERATIONS,
     *health.OPERATIONS,
+    *home.OPERATIONS,
 ]
+OPERATIONS.append(make_operation(OPERATIONS))
 
 _EXPECTED_FAILURES = (HTTPException, Problem, StateError, DatabaseUnavailable)
 
@@ -103,9 +104,8 @@ def create_app(pace: Pace | None = None) -> Starlette:
             await run_in_threadpool(flush_hints)
             await run_in_threadpool(close_database)
 
-    documents = [Route("/openapi.json", serve_document(OPERATIONS)), Route("/", get_home)]
     app = Starlette(
-        routes=[*build_routes(OPERATIONS), *documents],
+        routes=list(build_routes(OPERATIONS)),
         middleware=[Middleware(RequestGuard)],
         exception_handlers=dict.fromkeys((HTTPException, Problem, StateError, DatabaseUnavailable), handle_failure),
         lifespan=lifespan,

@@ -56,14 +56,15 @@ def _text(default: Any) -> str:
 # HTTP.
 
 
-def test_every_route_is_there_with_its_statuses() -> None:
+def test_every_route_is_there_with_who_may_use_it_and_its_statuses() -> None:
     expected = {}
     for operation in OPERATIONS:
         errors = sorted({PROBLEMS[token][0] for token in operation.problems})
         for path in operation.paths:
-            expected[operation.method, path] = ([*map(str, operation.responses)], [*map(str, errors)])
-    rows = read_tables(HTTP, "| method | path | success | errors | what it does |")
-    assert {(row[0], row[1]): (_split(row[2]), _split(row[3])) for row in rows} == expected
+            who = ["anyone"] if operation.role == "anyone" else [operation.role, operation.scope]
+            expected[operation.method, path] = (who, [*map(str, operation.responses)], [*map(str, errors)])
+    rows = read_tables(HTTP, "| method | path | who | success | errors | what it does |")
+    assert {(row[0], row[1]): tuple(map(_split, row[2:5])) for row in rows} == expected
 
 
 def _split(cell: str) -> list[str]:

@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from taskapi.api.operation import Handler, Operation, ResponseBody
+from taskapi.api.operation import Operation, ResponseBody
 from taskapi.api.problems import MEDIA_TYPE, PROBLEMS, ProblemView
 
 _REFERENCE = "#/components/schemas/{model}"
@@ -20,14 +20,22 @@ _PROBLEMS_OF_ALL = ("foreign-origin", "misdirected-request", "internal-error", "
 Schemas = Mapping[tuple[Any, JsonSchemaMode], dict[str, Any]]
 
 
-def serve_document(operations: Sequence[Operation]) -> Handler:
-    """Returns the handler of GET /openapi.json. The first request builds the document."""
+def make_operation(operations: Sequence[Operation]) -> Operation:
+    """Makes the operation that serves the document. The first request builds it."""
     build = cache(lambda: build_document(operations))
 
     async def get_openapi(_: Request) -> Response:
         return JSONResponse(build())
 
-    return get_openapi
+    return Operation(
+        "GET",
+        "/openapi.json",
+        get_openapi,
+        "Describe this API",
+        {200: "application/json"},
+        role="anyone",
+        scope="any",
+    )
 
 
 def build_document(operations: Sequence[Operation]) -> dict[str, Any]:

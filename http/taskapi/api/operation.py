@@ -1,21 +1,31 @@
 """An operation: one method of one path, with everything that the router and OpenAPI need to know about it."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from state.access.caller import Role
+from taskapi.access.authorization import authorize
+
 PREFIX = "/api/v1"
 
 Handler = Callable[[Request], Awaitable[Response]]
 ResponseBody = type[BaseModel] | str | None  # a model, a media type, or no body
+Scope = Literal["tenant", "all", "any"]
 
 
 @dataclass(frozen=True)
 class Operation:
+    """Nothing is open by default: an operation without a role or a scope cannot be declared.
+
+    `scope`: "tenant" for rows of the caller's tenant, "all" for the system as a whole, which a caller with a tenant may
+    not use, "any" for what does not belong to tenants."""
+
     method: str
     path: str
     handler: Handler
@@ -27,6 +37,8 @@ class Operation:
     headers: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()  # tokens, see taskapi.api.problems
     older_paths: tuple[str, ...] = ()  # lead to the same handler, and are marked as deprecated
+    role: Role | Literal["anyone"] = field(kw_only=True)
+    scope: Scope = field(kw_only=True)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -38,15 +50,17 @@ BODY_PROBLEMS = ("empty-body", "invalid-encoding", "invalid-json", "body-too-lar
 
 def build_routes(operations: Iterable[Operation]) -> list[Route]:
     """Builds one route for each path, so that the answer to a wrong method names all methods of the path."""
-    handlers: dict[str, dict[str, Handler]] = {}
+    by_path: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         for path in operation.paths:
-            handlers.setdefault(path, {})[operation.method] = operation.handler
-    return [Route(path, _dispatch_by_method(methods), methods=list(methods)) for path, methods in handlers.items()]
+            by_path.setdefault(path, {})[operation.method] = operation
+    return [Route(path, _dispatch_by_method(methods), methods=list(methods)) for path, methods in by_path.items()]
 
 
-def _dispatch_by_method(handlers: dict[str, Handler]) -> Handler:
+def _dispatch_by_method(operations: dict[str, Operation]) -> Handler:
     async def dispatch(request: Request) -> Response:
-        return await handlers["GET" if request.method == "HEAD" else request.method](request)
+        operation = operations["GET" if request.method == "HEAD" else request.method]
+        await authorize(request, operation)
+        return await operation.handler(request)
 
     return dispatch

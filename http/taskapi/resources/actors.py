@@ -54,5 +54,7 @@ async def get_list(_: Request) -> Response:
 
 
 OPERATIONS = [
-    Operation("GET", f"{PREFIX}/actors", get_list, "List the actors", {200: Page[ActorView]}),
+    Operation(
+        "GET", f"{PREFIX}/actors", get_list, "List the actors", {200: Page[ActorView]}, role="reader", scope="any"
+    ),
 ]

@@ -99,6 +99,8 @@ OPERATIONS = [
         {200: FoundView},
         query=SearchQuery,
         problems=("invalid-parameter",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -107,5 +109,7 @@ OPERATIONS = [
         "Show what an agent has done in a task",
         {200: AgentEventView},
         problems=("agent-event-not-found",),
+        role="reader",
+        scope="tenant",
     ),
 ]

@@ -36,5 +36,13 @@ async def get_list(_: Request) -> Response:
 
 
 OPERATIONS = [
-    Operation("GET", f"{PREFIX}/agents", get_list, "List the agents and their task types", {200: Page[AgentView]}),
+    Operation(
+        "GET",
+        f"{PREFIX}/agents",
+        get_list,
+        "List the agents and their task types",
+        {200: Page[AgentView]},
+        role="reader",
+        scope="any",
+    ),
 ]

@@ -92,5 +92,7 @@ OPERATIONS = [
         {200: "application/octet-stream", 206: "application/octet-stream", 304: None},
         headers=("Range", "If-None-Match"),
         problems=("content-not-found", "content-bytes-missing", "range-not-satisfiable", "content-store-failed"),
+        role="reader",
+        scope="tenant",
     ),
 ]

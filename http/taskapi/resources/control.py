@@ -113,6 +113,8 @@ OPERATIONS = [
         {200: TaskView, 202: TaskView},
         body=CancelBody,
         problems=("task-not-found", "illegal-transition", "invalid-input"),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -120,6 +122,8 @@ OPERATIONS = [
         post_requeue_orphaned,
         "Look now for tasks whose worker is gone, and list the tasks that were moved",
         {200: RecoveredView},
+        role="operator",
+        scope="all",
     ),
     Operation(
         "DELETE",
@@ -128,6 +132,8 @@ OPERATIONS = [
         "Hide a finished task; its history is kept",
         {204: None},
         problems=("task-not-found", "illegal-transition"),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -136,6 +142,8 @@ OPERATIONS = [
         "Pause a task: 200 if it is paused, 202 if its worker must stop first",
         {200: TaskView, 202: TaskView},
         problems=("task-not-found", "illegal-transition"),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -144,6 +152,8 @@ OPERATIONS = [
         "Resume a paused or dead task from its last checkpoint",
         {200: TaskView},
         problems=("task-not-found", "illegal-transition", "queue-already-running", "dedup-key-taken"),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -160,6 +170,8 @@ OPERATIONS = [
             "unknown-actor",
             *BODY_PROBLEMS,
         ),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -168,5 +180,7 @@ OPERATIONS = [
         "Dismiss a dead task: it is canceled",
         {200: TaskView},
         problems=("task-not-found", "illegal-transition"),
+        role="submitter",
+        scope="tenant",
     ),
 ]

@@ -87,6 +87,8 @@ OPERATIONS = [
         {200: Page[TaskView]},
         query=DeadLetterQuery,
         problems=("invalid-parameter",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -96,6 +98,8 @@ OPERATIONS = [
         {200: BulkView},
         body=BulkBody,
         problems=("empty-filter", *BODY_PROBLEMS),
+        role="operator",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -105,5 +109,7 @@ OPERATIONS = [
         {200: BulkView},
         body=BulkBody,
         problems=("empty-filter", *BODY_PROBLEMS),
+        role="operator",
+        scope="tenant",
     ),
 ]

@@ -99,6 +99,8 @@ OPERATIONS = [
         {200: Page[GateView]},
         query=PageQuery,
         problems=("invalid-parameter",),
+        role="operator",
+        scope="all",
     ),
     Operation(
         "GET",
@@ -107,6 +109,8 @@ OPERATIONS = [
         "Show a gate",
         {200: GateView},
         problems=("unknown-gate",),
+        role="operator",
+        scope="all",
     ),
     Operation(
         "PUT",
@@ -116,5 +120,7 @@ OPERATIONS = [
         {200: GateView},
         body=GateBody,
         problems=("unknown-gate", *BODY_PROBLEMS),
+        role="operator",
+        scope="all",
     ),
 ]

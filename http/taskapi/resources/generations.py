@@ -68,5 +68,7 @@ OPERATIONS = [
         "Show a request to a media provider and its result",
         {200: GenerationView},
         problems=("generation-not-found",),
+        role="reader",
+        scope="tenant",
     ),
 ]

@@ -159,8 +159,10 @@ OPERATIONS = [
         get_health,
         "Show the health of the database, the workers and the queues",
         {200: Health, 503: Health},
+        role="anyone",
+        scope="any",
     ),
-    Operation("GET", "/livez", get_livez, "Check that this process is alive", {200: Sign}),
+    Operation("GET", "/livez", get_livez, "Check that this process is alive", {200: Sign}, role="anyone", scope="any"),
     Operation(
         "GET",
         "/readyz",
@@ -168,5 +170,7 @@ OPERATIONS = [
         "Check that this process can serve: the database answers and has the right schema",
         {200: Sign},
         problems=("not-ready",),
+        role="anyone",
+        scope="any",
     ),
 ]

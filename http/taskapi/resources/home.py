@@ -3,6 +3,8 @@
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from taskapi.api.operation import Operation
+
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -23,3 +25,8 @@ curl -N BASE/api/v1/tasks/<em>task_id</em>/stream</pre>
 
 async def get_home(request: Request) -> Response:
     return HTMLResponse(_PAGE.replace("BASE/", str(request.base_url)))
+
+
+OPERATIONS = [
+    Operation("GET", "/", get_home, "A page for people", {200: "text/html"}, role="anyone", scope="any"),
+]

@@ -74,5 +74,7 @@ OPERATIONS = [
         "kept for 30 days, and days for ever.",
         query=MetricsQuery,
         problems=("invalid-parameter",),
+        role="reader",
+        scope="all",
     ),
 ]

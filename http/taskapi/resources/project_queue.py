@@ -185,6 +185,8 @@ OPERATIONS = [
         {200: Page[BatchOutcome]},
         body=BatchRunBody,
         problems=BODY_PROBLEMS,
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -194,6 +196,8 @@ OPERATIONS = [
         {200: Page[BatchOutcome]},
         body=BatchBody,
         problems=BODY_PROBLEMS,
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -203,6 +207,8 @@ OPERATIONS = [
         {202: RunStarted},
         body=RunBody,
         problems=("project-not-found", "item-not-found", "queue-already-running", "illegal-transition", *BODY_PROBLEMS),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -211,6 +217,8 @@ OPERATIONS = [
         "Stop the queue of a project after its current item",
         {200: Stopped},
         problems=("project-not-found",),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -219,6 +227,8 @@ OPERATIONS = [
         "Interrupt the run of a project, kill its sandboxes, and say what is still running",
         {200: ForceStopped},
         problems=("project-not-found",),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -227,6 +237,8 @@ OPERATIONS = [
         "Count the runs of a project, their durations, and why its queue has stopped",
         {200: Statistics},
         problems=("project-not-found",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -235,6 +247,8 @@ OPERATIONS = [
         "Show the state of a project's queue",
         {200: QueueState},
         problems=("project-not-found",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -244,6 +258,8 @@ OPERATIONS = [
         {200: Page[Run]},
         query=PageQuery,
         problems=("project-not-found", "invalid-parameter"),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -253,5 +269,7 @@ OPERATIONS = [
         {200: Page[EventView]},
         query=EventQuery,
         problems=("project-not-found", "invalid-parameter"),
+        role="reader",
+        scope="tenant",
     ),
 ]

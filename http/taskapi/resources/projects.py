@@ -195,6 +195,8 @@ OPERATIONS = [
         {201: ProjectView},
         body=NewProjectBody,
         problems=BODY_PROBLEMS,
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -204,6 +206,8 @@ OPERATIONS = [
         {200: Page[ProjectView]},
         query=ProjectQuery,
         problems=("invalid-parameter",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -212,6 +216,8 @@ OPERATIONS = [
         "Show a project with the state of its queue",
         {200: ProjectView},
         problems=("project-not-found",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -221,6 +227,8 @@ OPERATIONS = [
         {201: Page[Item]},
         body=NewItemsBody,
         problems=("project-not-found", *BODY_PROBLEMS),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -230,6 +238,8 @@ OPERATIONS = [
         {200: Page[Item]},
         query=ItemQuery,
         problems=("project-not-found", "invalid-parameter"),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -238,5 +248,7 @@ OPERATIONS = [
         "Put a failed item back: the next run can take it",
         {200: Item},
         problems=("project-not-found", "item-not-found", "illegal-transition"),
+        role="submitter",
+        scope="tenant",
     ),
 ]

@@ -59,6 +59,8 @@ OPERATIONS = [
         {200: PromptView},
         query=TenantQuery,
         problems=("prompt-not-found", "invalid-parameter"),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "PUT",
@@ -69,5 +71,7 @@ OPERATIONS = [
         body=PromptBody,
         query=TenantQuery,
         problems=(*BODY_PROBLEMS, "invalid-parameter"),
+        role="submitter",
+        scope="tenant",
     ),
 ]

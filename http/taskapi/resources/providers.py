@@ -115,6 +115,8 @@ OPERATIONS = [
         get_list,
         "List the providers and their actions",
         {200: Page[ProviderView]},
+        role="reader",
+        scope="any",
     ),
     Operation(
         "POST",
@@ -124,5 +126,7 @@ OPERATIONS = [
         {200: PreviewView},
         body=PreviewBody,
         problems=("unknown-provider", *BODY_PROBLEMS),
+        role="submitter",
+        scope="any",
     ),
 ]

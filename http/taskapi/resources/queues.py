@@ -74,6 +74,8 @@ OPERATIONS = [
         get_status,
         "Count the tasks by queue, lane and status",
         {200: QueuesStatus},
+        role="operator",
+        scope="all",
     ),
     Operation(
         "POST",
@@ -82,6 +84,8 @@ OPERATIONS = [
         "Pause a queue: no more of its tasks start",
         {200: QueueSwitch},
         problems=("unknown-queue",),
+        role="operator",
+        scope="all",
     ),
     Operation(
         "POST",
@@ -90,5 +94,7 @@ OPERATIONS = [
         "Resume a queue: its tasks start again",
         {200: QueueSwitch},
         problems=("unknown-queue",),
+        role="operator",
+        scope="all",
     ),
 ]

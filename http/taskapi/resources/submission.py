@@ -152,6 +152,8 @@ OPERATIONS = [
         headers=("Idempotency-Key",),
         problems=_PROBLEMS,
         older_paths=("/api/task",),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -162,5 +164,7 @@ OPERATIONS = [
         body=SummarizeBody,
         headers=("Idempotency-Key",),
         problems=_PROBLEMS,
+        role="submitter",
+        scope="tenant",
     ),
 ]

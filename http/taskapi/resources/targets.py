@@ -62,6 +62,8 @@ OPERATIONS = [
         {200: TargetView},
         query=TargetQuery,
         problems=("invalid-parameter",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -71,6 +73,8 @@ OPERATIONS = [
         {200: TaskView},
         query=TenantQuery,
         problems=("task-not-found", "illegal-transition", "dedup-key-taken", "invalid-parameter"),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -81,5 +85,7 @@ OPERATIONS = [
         {200: TaskView, 202: TaskView},
         query=TenantQuery,
         problems=("task-not-found", "illegal-transition", "invalid-parameter"),
+        role="submitter",
+        scope="tenant",
     ),
 ]

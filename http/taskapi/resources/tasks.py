@@ -157,6 +157,8 @@ OPERATIONS = [
         {200: Page[TaskView]},
         query=TaskQuery,
         problems=("invalid-parameter",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -166,6 +168,8 @@ OPERATIONS = [
         {200: TaskView},
         problems=("task-not-found",),
         older_paths=("/api/task/{task_id}",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -174,6 +178,8 @@ OPERATIONS = [
         "List a task's executions",
         {200: Page[AttemptView]},
         problems=("task-not-found",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -183,5 +189,7 @@ OPERATIONS = [
         {200: Page[EventView]},
         query=EventQuery,
         problems=("task-not-found", "invalid-parameter"),
+        role="reader",
+        scope="tenant",
     ),
 ]

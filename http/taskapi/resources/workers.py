@@ -42,5 +42,7 @@ async def get_list(request: Request) -> Response:
 
 
 OPERATIONS = [
-    Operation("GET", f"{PREFIX}/workers", get_list, "List the workers", {200: Page[WorkerView]}),
+    Operation(
+        "GET", f"{PREFIX}/workers", get_list, "List the workers", {200: Page[WorkerView]}, role="operator", scope="all"
+    ),
 ]

@@ -80,6 +80,8 @@ OPERATIONS = [
         "Cancel a workflow and everything of it that lives: 202 if workers must stop first",
         {200: WorkflowView, 202: WorkflowView},
         problems=("workflow-not-found", "illegal-transition"),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -88,6 +90,8 @@ OPERATIONS = [
         "Let a failed or escalated workflow go on after its steps were repaired",
         {200: WorkflowView},
         problems=("workflow-not-found", "illegal-transition", "steps-still-failed"),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -97,6 +101,8 @@ OPERATIONS = [
         {200: WorkflowView},
         body=DecisionBody,
         problems=_DECISION_PROBLEMS,
+        role="operator",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -106,6 +112,8 @@ OPERATIONS = [
         {200: WorkflowView},
         body=DecisionBody,
         problems=_DECISION_PROBLEMS,
+        role="operator",
+        scope="tenant",
     ),
     Operation(
         "POST",
@@ -115,5 +123,7 @@ OPERATIONS = [
         {202: StepView},
         body=AddedTaskBody,
         problems=("workflow-not-found", "workflow-not-running", "invalid-workflow", *BODY_PROBLEMS),
+        role="submitter",
+        scope="tenant",
     ),
 ]

@@ -139,6 +139,8 @@ OPERATIONS = [
         problems=(
             *BODY_PROBLEMS, "invalid-workflow", "invalid-parameter", "idempotency-pending", "idempotency-conflict"
         ),
+        role="submitter",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -148,6 +150,8 @@ OPERATIONS = [
         {200: Page[ListedView]},
         query=WorkflowQuery,
         problems=("invalid-parameter",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -156,6 +160,8 @@ OPERATIONS = [
         "Show a workflow with its steps",
         {200: WorkflowView},
         problems=("workflow-not-found",),
+        role="reader",
+        scope="tenant",
     ),
     Operation(
         "GET",
@@ -165,5 +171,7 @@ OPERATIONS = [
         {200: Page[EventView]},
         query=EventQuery,
         problems=("workflow-not-found", "invalid-parameter"),
+        role="reader",
+        scope="tenant",
     ),
 ]  # fmt: skip

@@ -29,5 +29,7 @@ OPERATIONS = [
         query=StreamQuery,
         headers=("Last-Event-ID",),
         problems=("project-not-found", "invalid-parameter"),
+        role="reader",
+        scope="tenant",
     ),
 ]

@@ -138,5 +138,7 @@ OPERATIONS = [
         get_stream,
         "Follow the queues: `status` whenever it changes, at most once a second",
         {200: MEDIA_TYPE},
+        role="operator",
+        scope="all",
     ),
 ]

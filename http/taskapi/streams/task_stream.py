@@ -39,5 +39,7 @@ OPERATIONS = [
         headers=("Last-Event-ID",),
         problems=("task-not-found", "invalid-parameter"),
         older_paths=("/api/task/{task_id}/stream",),
+        role="reader",
+        scope="tenant",
     ),
 ]

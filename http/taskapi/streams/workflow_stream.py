@@ -35,5 +35,7 @@ OPERATIONS = [
         query=StreamQuery,
         headers=("Last-Event-ID",),
         problems=("workflow-not-found", "invalid-parameter"),
+        role="reader",
+        scope="tenant",
     ),
 ]

@@ -1,0 +1,1 @@
+"""Who calls: API keys, and what a caller may see and do."""

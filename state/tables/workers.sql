@@ -4,7 +4,6 @@ CREATE TABLE callboard.workers (
     boot_id         text NOT NULL,
     pid_namespace   text NOT NULL,
     pid             integer NOT NULL,
-    process_started double precision,
     start_ticks     bigint,
     queues          text[] NOT NULL,
     actors          text[] NOT NULL,
@@ -17,7 +16,6 @@ CREATE INDEX workers_alive ON callboard.workers (host) WHERE stopped_at IS NULL;
 
 COMMENT ON TABLE callboard.workers IS 'Worker processes, one row for each start of one.';
 COMMENT ON COLUMN callboard.workers.boot_id IS 'With host and pid_namespace: workers that can ask their kernel whether this one still runs.';
-COMMENT ON COLUMN callboard.workers.process_started IS 'Written by release 21 only, and read by nobody.';
 COMMENT ON COLUMN callboard.workers.start_ticks IS 'The kernel''s start time of the process, which no clock step changes; NULL where it is not known.';
 COMMENT ON COLUMN callboard.workers.actors IS 'Names of the actors that the worker knows.';
 COMMENT ON COLUMN callboard.workers.seen_at IS 'The last pulse.';

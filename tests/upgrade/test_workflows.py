@@ -40,15 +40,14 @@ def test_a_worker_of_the_previous_release_does_all_steps_of_a_workflow(
     assert read_steps(connection, workflow_id) == dict.fromkeys(("first", "left", "right", "last"), "completed")
     rows = connection.execute(
         "SELECT t.step, t.epoch, t.result -> 'top_words' AS top, t.started_at, t.finished_at, "
-        "(SELECT count(*) FROM callboard.agent_events e WHERE e.task_id = t.id) AS events, "
-        "(SELECT w.process_started IS NOT NULL FROM callboard.workers w, callboard.attempts a WHERE a.worker_id = w.id "
-        "AND a.task_id = t.id) AS by_old FROM callboard.tasks t WHERE t.workflow_id = %s",
+        "(SELECT count(*) FROM callboard.agent_events e WHERE e.task_id = t.id) AS events "
+        "FROM callboard.tasks t WHERE t.workflow_id = %s",
         [workflow_id],
     ).fetchall()
     tasks = {row["step"]: row for row in rows}
     assert len(rows) == 4
     for row in rows:
-        assert (row["epoch"], row["events"], row["by_old"]) == (1, 1, True), row
+        assert (row["epoch"], row["events"]) == (1, 1), row
     assert len(tasks["left"]["top"]) == 3
     assert tasks["first"]["finished_at"] <= min(tasks["left"]["started_at"], tasks["right"]["started_at"])
     assert tasks["last"]["started_at"] >= max(tasks["left"]["finished_at"], tasks["right"]["finished_at"])

@@ -1,1 +1,0 @@
-ALTER TABLE callboard.tasks VALIDATE CONSTRAINT tasks_workflow_id_fkey;

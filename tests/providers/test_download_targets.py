@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from providers import download as module
+from providers import guarded
 from providers.download import DownloadPolicy, download
 from providers.errors import PermissionDenied, ProviderError
 from providers.settings import DownloadSettings
@@ -105,7 +105,7 @@ def test_a_redirect_is_checked_like_the_first_url(canary: RawServer, status: str
     location = f"Location: https://{host}:{canary.port}/x.png"
 
     def resolver(name: str, port: int) -> list[str]:
-        return ["127.0.0.1"] if name == "inside.example" else module.resolve(name, port)
+        return ["127.0.0.1"] if name == "inside.example" else guarded.resolve(name, port)
 
     with RawServer(respond(b"", location, status=status)) as server:
         trusted = frozenset({f"127.0.0.1:{server.port}"})
@@ -145,7 +145,7 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> Tls:
 @pytest.fixture
 def internet(monkeypatch: pytest.MonkeyPatch) -> None:
     """127.0.0.5 plays the public internet."""
-    monkeypatch.setattr(module, "is_public", lambda address: address == "127.0.0.5")
+    monkeypatch.setattr(guarded, "is_public", lambda address: address == "127.0.0.5")
 
 
 def test_a_name_that_changes_its_mind_is_resolved_once(
@@ -181,7 +181,7 @@ def test_the_next_address_is_tried_when_one_does_not_answer(
     canary: RawServer, tls: Tls, internet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server_context, client_context = tls
-    monkeypatch.setattr(module, "is_public", lambda address: address in ("127.0.0.4", "127.0.0.5"))
+    monkeypatch.setattr(guarded, "is_public", lambda address: address in ("127.0.0.4", "127.0.0.5"))
     with RawServer(respond(PNG), "127.0.0.5", canary.port, server_context) as server:
         addresses = ["127.0.0.1", "127.0.0.4", "127.0.0.5"]
         policy = DownloadPolicy(resolver=lambda host, port: addresses, verify=client_context)

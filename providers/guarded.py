@@ -1,0 +1,96 @@
+"""Connections to URLs that somebody else has named: only to the public internet, or to hosts that the operator trusts.
+Downloads and webhooks use it."""
+
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import httpx2
+
+from providers.addresses import is_public
+from providers.api import get_ssl_context
+from providers.deadline import Deadline
+from providers.errors import NotFound, PermissionDenied
+
+READ_SECONDS = 20.0
+
+Resolver = Callable[[str, int], list[str]]
+
+
+def resolve(host: str, port: int) -> list[str]:
+    """Returns the addresses of a host. Unusual notations (0x7f.1, 2130706433) are returned in plain form."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NotFound(f"The host {host} is not known: {error}") from error
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(frozen=True)
+class ConnectionPolicy:
+    trusted_hosts: frozenset[str] = frozenset()
+    """Hosts (or host:port) that may use plain http and private addresses."""
+    max_seconds: float = 120.0
+    resolver: Resolver = resolve
+    verify: ssl.SSLContext = field(default_factory=get_ssl_context)
+
+    def trusts(self, url: httpx2.URL) -> bool:
+        return not self.trusted_hosts.isdisjoint((_get_host(url), f"{_get_host(url)}:{_get_port(url)}"))
+
+
+@contextlib.contextmanager
+def open_guarded(
+    method: str,
+    url: httpx2.URL,
+    policy: ConnectionPolicy,
+    deadline: Deadline,
+    *,
+    headers: Mapping[str, str],
+    content: bytes | None = None,
+) -> Iterator[httpx2.Response]:
+    """Sends a request and yields its response, to be read in pieces. Connects to an address that was checked, with the
+    host name of the URL for TLS and the Host header: the name is resolved once. Follows no redirects. Proxies of the
+    environment are not used, because they would resolve the name again, without our check."""
+    addresses = _find_addresses(url, policy)
+    timeout = httpx2.Timeout(min(READ_SECONDS, policy.max_seconds))
+    with httpx2.Client(verify=policy.verify, trust_env=False, timeout=timeout) as client:
+        for address in addresses:
+            request = client.build_request(
+                method,
+                url.copy_with(host=address),
+                headers={"Host": url.netloc.decode("ascii"), **headers},
+                content=content,
+                extensions={"trace": deadline.trace, "sni_hostname": _get_host(url)},
+            )
+            try:
+                response = client.send(request, stream=True)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                if deadline.passed or address == addresses[-1]:
+                    raise
+            else:
+                with contextlib.closing(response):
+                    yield response
+                return
+
+
+def _find_addresses(url: httpx2.URL, policy: ConnectionPolicy) -> list[str]:
+    trusted = policy.trusts(url)
+    if url.scheme != "https" and not (url.scheme == "http" and trusted):
+        raise PermissionDenied(f"Only https is allowed, not {url.scheme or 'nothing'}: {url.host}")
+    if not url.host or url.userinfo:
+        raise PermissionDenied("The URL needs a host and no user")
+    addresses = policy.resolver(_get_host(url), _get_port(url))
+    allowed = addresses if trusted else [address for address in addresses if is_public(address)]
+    if not allowed:
+        raise PermissionDenied(f"{url.host} is not on the public internet", details={"addresses": addresses})
+    return allowed
+
+
+def _get_host(url: httpx2.URL) -> str:
+    return url.raw_host.decode("ascii")
+
+
+def _get_port(url: httpx2.URL) -> int:
+    return url.port or (443 if url.scheme == "https" else 80)

@@ -170,9 +170,10 @@ def list_tasks(*, before: str | None = None, limit: int = DEFAULT_LIMIT, **filte
 
 
 @retrying
-def get_attempts(task_id: str) -> list[Row]:
+def get_attempts(task_id: str, *, after: int = 0, limit: int | None = None) -> list[Row]:
+    """Oldest first. `after`: the last epoch of the previous page."""
     get_task(task_id)
-    return fetch("attempts", {"id": task_id})
+    return fetch("attempts", {"id": task_id, "after": after, "limit": limit})
 
 
 def make_refusal(task_id: str, verb: str) -> IllegalTransition:

@@ -5,13 +5,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state.tasks.deadletters import Bulk, dismiss_many, list_dead_letters, redrive
-from state.tasks.ids import is_task_id
+from state.tasks.reads import Task
 from taskapi.api.bodies import read_body, send_json
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
 from taskapi.api.paging import Page, PageQuery
 from taskapi.api.parameters import parse_query
 from taskapi.api.verbs import run_verb
-from taskapi.resources.tasks import TaskView, build_task_page
+from taskapi.resources.tasks import TaskView, send_tasks
 
 _MAX_AGE = 10 * 365 * 24 * 3600.0
 
@@ -62,10 +62,12 @@ class BulkView(BaseModel):
 
 async def get_list(request: Request) -> Response:
     query = parse_query(request, DeadLetterQuery)
-    before = query.get_position(is_task_id)
     filters = query.model_dump(include=set(DeadLetterFilter.model_fields))
-    found = await run_verb(request, list_dead_letters, before=before, limit=query.fetch_limit, **filters)
-    return send_json(Page[TaskView](**build_task_page(query, found)))
+
+    async def read(before: str | None, limit: int) -> list[Task]:
+        return await run_verb(request, list_dead_letters, before=before, limit=limit, **filters)
+
+    return await send_tasks(query, read)
 
 
 async def post_redrive(request: Request) -> Response:

@@ -9,12 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from state.database import Row
 from state.errors import GateNotFound
 from state.gates.operations import get_gate, list_gates, put_gate
 from taskapi.api.bodies import read_body, send_json
 from taskapi.api.moments import Moment, convert_to_utc
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
-from taskapi.api.paging import Page, PageQuery
+from taskapi.api.paging import Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import parse_query
 from taskapi.api.verbs import run_verb
 
@@ -66,11 +67,14 @@ class GateBody(BaseModel):
 
 
 async def get_list(request: Request) -> Response:
-    query = parse_query(request, PageQuery)
-    after = unquote(query.get_position(bool) or "")  # a key may have any characters, a cursor only those of ASCII
-    found = [row for row in await run_verb(request, list_gates) if row["key"] > after]
-    rows, next_cursor = query.cut(found, lambda row: quote(row["key"]))
-    return send_json(Page[GateView](items=[GateView.of(row) for row in rows], next_cursor=next_cursor))
+    rows = await run_verb(request, list_gates)
+
+    async def read(position: str | None, limit: int) -> list[Row]:
+        after = unquote(position or "")  # a key may have any characters, a cursor only those of ASCII
+        return [row for row in rows if row["key"] > after][:limit]
+
+    listing = Listing(read, GateView.of, lambda row: quote(row["key"]), bool)
+    return await send_page(parse_query(request, PageQuery), listing)
 
 
 async def get_one(request: Request) -> Response:

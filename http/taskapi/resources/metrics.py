@@ -6,10 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state.metrics.reads import Place, Resolution, TaskMetrics, list_metrics
-from taskapi.api.bodies import send_json
 from taskapi.api.moments import Moment, convert_to_utc
 from taskapi.api.operation import PREFIX, Operation
-from taskapi.api.paging import Page, PageQuery
+from taskapi.api.paging import MAX_LIMIT, Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import parse_query
 from taskapi.api.verbs import run_verb
 
@@ -36,24 +35,27 @@ class MetricsQuery(PageQuery):
 
 
 async def get_task_metrics(request: Request) -> Response:
-    return await run_verb(request, _list_page, parse_query(request, MetricsQuery))
+    query = parse_query(request, MetricsQuery)
+
+    async def read(position: str | None, limit: int) -> list[TaskMetrics]:
+        return await run_verb(
+            request,
+            list_metrics,
+            since=query.since,
+            until=query.until,
+            resolution=query.resolution,
+            actor=query.actor,
+            agent_name=query.agent_name,
+            task_type=query.task_type,
+            before=None if position is None else Place.parse(position),
+            limit=limit,
+        )
+
+    return await send_page(query, Listing(read, _in_utc, lambda row: str(row.place), _is_place, chunk=MAX_LIMIT))
 
 
-def _list_page(query: MetricsQuery) -> Response:
-    position = query.get_position(_is_place)
-    found = list_metrics(
-        since=query.since,
-        until=query.until,
-        resolution=query.resolution,
-        actor=query.actor,
-        agent_name=query.agent_name,
-        task_type=query.task_type,
-        before=None if position is None else Place.parse(position),
-        limit=query.fetch_limit,
-    )
-    rows, cursor = query.cut(found, lambda row: str(row.place))
-    items = [TaskMetrics.model_construct(**convert_to_utc(row.__dict__)) for row in rows]
-    return send_json(Page[TaskMetrics](items=items, next_cursor=cursor))
+def _in_utc(row: TaskMetrics) -> TaskMetrics:
+    return TaskMetrics.model_construct(**convert_to_utc(row.__dict__))
 
 
 def _is_place(text: str) -> bool:

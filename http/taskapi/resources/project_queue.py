@@ -23,7 +23,7 @@ from state.projects.reads import Mode, QueueState, Run, Statistics, get_project,
 from state.tasks.ids import is_task_id
 from taskapi.api.bodies import read_body, read_optional_body, send_json
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
-from taskapi.api.paging import Page, PageQuery
+from taskapi.api.paging import Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import parse_query
 from taskapi.api.priorities import Priority
 from taskapi.api.problems import to_problem
@@ -145,11 +145,13 @@ async def get_status(request: Request) -> Response:
 
 
 async def get_runs(request: Request) -> Response:
-    query = parse_query(request, PageQuery)
-    before = query.get_position(is_task_id)
-    found = await run_verb(request, list_runs, parse_project_id(request), before=before, limit=query.fetch_limit)
-    runs, next_cursor = query.cut(found, lambda run: run.run_id)
-    return send_json(Page[Run](items=[in_utc(run) for run in runs], next_cursor=next_cursor))
+    project_id = parse_project_id(request)
+
+    async def read(before: str | None, limit: int) -> list[Run]:
+        return await run_verb(request, list_runs, project_id, before=before, limit=limit)
+
+    listing = Listing(read, in_utc, lambda run: run.run_id, is_task_id)
+    return await send_page(parse_query(request, PageQuery), listing)
 
 
 async def get_history(request: Request) -> Response:

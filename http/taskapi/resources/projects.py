@@ -25,7 +25,7 @@ from state.tasks.ids import is_item_id, is_project_id
 from taskapi.api.bodies import parse_body, read_body, read_raw_body, send_json
 from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
-from taskapi.api.paging import Page, PageQuery
+from taskapi.api.paging import Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import is_position, parse_query
 from taskapi.api.priorities import Priority
 from taskapi.api.problems import Problem
@@ -131,10 +131,11 @@ async def post_project(request: Request) -> Response:
 
 async def get_list(request: Request) -> Response:
     query = parse_query(request, ProjectQuery)
-    before = query.get_position(is_project_id)
-    found = await run_verb(request, list_projects, tenant=query.tenant, before=before, limit=query.fetch_limit)
-    projects, next_cursor = query.cut(found, lambda project: project.project_id)
-    return send_json(Page[ProjectView](items=[ProjectView.of(each) for each in projects], next_cursor=next_cursor))
+
+    async def read(before: str | None, limit: int) -> list[Project]:
+        return await run_verb(request, list_projects, tenant=query.tenant, before=before, limit=limit)
+
+    return await send_page(query, Listing(read, ProjectView.of, lambda each: each.project_id, is_project_id))
 
 
 async def get_one(request: Request) -> Response:
@@ -172,11 +173,13 @@ def _add_items(project_id: str, new: list[NewItem], is_single: bool) -> list[Ite
 
 async def get_items(request: Request) -> Response:
     query = parse_query(request, ItemQuery)
-    after = int(query.get_position(is_position) or 0)
     project_id = parse_project_id(request)
-    found = await run_verb(request, list_items, project_id, status=query.status, after=after, limit=query.fetch_limit)
-    items, next_cursor = query.cut(found, lambda item: str(item.position))
-    return send_json(Page[Item](items=[in_utc(item) for item in items], next_cursor=next_cursor))
+
+    async def read(position: str | None, limit: int) -> list[Item]:
+        after = int(position or 0)
+        return await run_verb(request, list_items, project_id, status=query.status, after=after, limit=limit)
+
+    return await send_page(query, Listing(read, in_utc, lambda item: str(item.position), is_position))
 
 
 async def post_item_retry(request: Request) -> Response:

@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.tasks.ids import is_task_id
+from state.tasks.reads import Task
 from state.tasks.targets import clear_job, list_target_tasks, resume_job
 from taskapi.api.bodies import send_json
 from taskapi.api.operation import PREFIX, Operation
@@ -11,7 +11,7 @@ from taskapi.api.paging import Page, PageQuery
 from taskapi.api.parameters import TenantQuery, parse_query, parse_task_id
 from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
-from taskapi.resources.tasks import TaskView, build_task_page
+from taskapi.resources.tasks import TaskView, send_tasks
 
 
 class TargetView(Page[TaskView]):
@@ -27,11 +27,11 @@ class TargetQuery(PageQuery, TenantQuery):
 
 async def get_one(request: Request) -> Response:
     target, query = _parse_target(request), parse_query(request, TargetQuery)
-    after = query.get_position(is_task_id)
-    found = await run_verb(
-        request, list_target_tasks, target, tenant=query.tenant, after=after, limit=query.fetch_limit
-    )
-    return send_json(TargetView(target=target, tenant=query.tenant, **build_task_page(query, found)))
+
+    async def read(after: str | None, limit: int) -> list[Task]:
+        return await run_verb(request, list_target_tasks, target, tenant=query.tenant, after=after, limit=limit)
+
+    return await send_tasks(query, read, target=target, tenant=query.tenant)
 
 
 async def post_resume(request: Request) -> Response:

@@ -1,6 +1,6 @@
 """Tasks: the list, one task, its attempts and its events."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from state.database import Row
 from state.tasks.events import EVENT_KINDS, STREAM_KINDS, Event, get_events
 from state.tasks.ids import is_task_id
 from state.tasks.reads import Task, get_attempts, get_task, list_tasks
@@ -15,7 +16,7 @@ from state.transitions import Lane, Status
 from taskapi.api.bodies import send_json
 from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import PREFIX, Operation
-from taskapi.api.paging import Page, PageQuery
+from taskapi.api.paging import Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import Position, is_position, parse_query, parse_task_id
 from taskapi.api.verbs import run_verb
 
@@ -107,20 +108,20 @@ class EventQuery(PageQuery):
 
 
 async def get_list(request: Request) -> Response:
-    return await run_verb(request, _list_page, parse_query(request, TaskQuery))
+    query = parse_query(request, TaskQuery)
+    filters = query.model_dump(include=set(TaskFilter.model_fields))
+
+    async def read(before: str | None, limit: int) -> list[Task]:
+        return await run_verb(request, list_tasks, before=before, limit=limit, **filters)
+
+    return await send_tasks(query, read)
 
 
-def _list_page(query: TaskQuery) -> Response:
-    """Runs in the thread of the verb: serializing hundreds of tasks would block the event loop."""
-    before = query.get_position(is_task_id)
-    found = list_tasks(before=before, limit=query.fetch_limit, **query.model_dump(include=set(TaskFilter.model_fields)))
-    return send_json(Page[TaskView](**build_task_page(query, found)))
-
-
-def build_task_page(query: PageQuery, found: list[Task]) -> dict[str, Any]:
-    """Returns `items` and `next_cursor` of a page of tasks whose cursors are task ids."""
-    tasks, next_cursor = query.cut(found, lambda task: task.task_id)
-    return {"items": [TaskView.of(task) for task in tasks], "next_cursor": next_cursor}
+async def send_tasks(
+    query: PageQuery, read: Callable[[str | None, int], Awaitable[Sequence[Task]]], **members: Any
+) -> Response:
+    """Sends a page of a list of tasks whose cursors are task ids."""
+    return await send_page(query, Listing(read, TaskView.of, lambda task: task.task_id, is_task_id, members))
 
 
 async def get_one(request: Request) -> Response:
@@ -128,8 +129,13 @@ async def get_one(request: Request) -> Response:
 
 
 async def get_attempts_of_one(request: Request) -> Response:
-    rows = await run_verb(request, get_attempts, parse_task_id(request))
-    return send_json(Page[AttemptView](items=[AttemptView.of(row) for row in rows]))
+    task_id = parse_task_id(request)
+
+    async def read(position: str | None, limit: int) -> list[Row]:
+        return await run_verb(request, get_attempts, task_id, after=int(position or 0), limit=limit)
+
+    listing = Listing(read, AttemptView.of, lambda row: str(row["epoch"]), is_position)
+    return await send_page(parse_query(request, PageQuery), listing)
 
 
 async def get_events_of_one(request: Request) -> Response:
@@ -140,12 +146,13 @@ async def send_events(request: Request, require: Callable[[str], object], its_id
     """Sends a page of the history of a task, or of something else that has events. `require` raises an error if there
     is no such thing: its list of events would otherwise be empty."""
     query = parse_query(request, EventQuery)
-    position = query.get_position(is_position)
-    after = query.after if position is None else int(position)
     await run_verb(request, require, its_id)
-    found = await run_verb(request, get_events, its_id, after, query.fetch_limit)
-    events, next_cursor = query.cut(found, lambda event: str(event.n))
-    return send_json(Page[EventView](items=[EventView.of(event) for event in events], next_cursor=next_cursor))
+
+    async def read(position: str | None, limit: int) -> list[Event]:
+        after = query.after if position is None else int(position)
+        return await run_verb(request, get_events, its_id, after, limit)
+
+    return await send_page(query, Listing(read, EventView.of, lambda event: str(event.n), is_position))
 
 
 OPERATIONS = [
@@ -177,7 +184,8 @@ OPERATIONS = [
         get_attempts_of_one,
         "List a task's executions",
         {200: Page[AttemptView]},
-        problems=("task-not-found",),
+        query=PageQuery,
+        problems=("task-not-found", "invalid-parameter"),
         role="reader",
         scope="tenant",
     ),

@@ -16,7 +16,7 @@ from state.workflows.reads import ListedWorkflow, WorkflowStatus
 from taskapi.api.bodies import parse_body, read_raw_body, send_json
 from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
-from taskapi.api.paging import Page, PageQuery
+from taskapi.api.paging import Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import parse_idempotency_key, parse_query
 from taskapi.api.verbs import run_verb
 from taskapi.resources.tasks import EventQuery, EventView, send_events
@@ -110,13 +110,12 @@ def _create(raw: bytes, key: str | None) -> Response:
 
 async def get_list(request: Request) -> Response:
     query = parse_query(request, WorkflowQuery)
-    before = query.get_position(is_workflow_id)
-    found = await run_verb(
-        request, list_workflows, status=query.status, tenant=query.tenant, before=before, limit=query.fetch_limit
-    )
-    workflows, next_cursor = query.cut(found, lambda workflow: workflow.workflow_id)
-    items = [ListedView.of(workflow) for workflow in workflows]
-    return send_json(Page[ListedView](items=items, next_cursor=next_cursor))
+    filters = {"status": query.status, "tenant": query.tenant}
+
+    async def read(before: str | None, limit: int) -> list[ListedWorkflow]:
+        return await run_verb(request, list_workflows, before=before, limit=limit, **filters)
+
+    return await send_page(query, Listing(read, ListedView.of, lambda each: each.workflow_id, is_workflow_id))
 
 
 async def get_one(request: Request) -> Response:

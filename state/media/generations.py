@@ -62,7 +62,7 @@ def finish_generation(
             "worker": worker,
             "task_id": task_id,
             "epoch": epoch,
-            "raw_response": _dump_foreign(raw_response),
+            "raw_response": _dump_foreign(mask_data(raw_response)),
             "ids": [new_content_id() for _ in contents],
             "hashes": [each.sha256 for each in contents],
             "sizes": [each.size for each in contents],
@@ -77,7 +77,7 @@ def fail_generation(
     worker: str, task_id: str, epoch: int, error: dict[str, Any], raw_response: dict[str, Any] | None
 ) -> None:
     """Stores the error. If its category is not permanent, another attempt may go on with the same generation."""
-    raw = None if raw_response is None else _dump_foreign(raw_response)
+    raw = None if raw_response is None else _dump_foreign(mask_data(raw_response))
     parameters: Parameters = {
         "worker": worker,
         "task_id": task_id,

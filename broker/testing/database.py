@@ -32,7 +32,7 @@ class DatabaseServer:
     def url(self, database: str) -> str:
         running = Postmaster.read(self._data)
         assert running is not None  # noqa: S101  (the server runs as long as this process uses it)
-        return running.url(database)
+        return running.url("callboard_owner", database)
 
     def create(self, database: str, template: str | None = None) -> None:
         self._run("createdb", *(["--template", template] if template else []), database)

@@ -79,11 +79,15 @@ def find_binaries() -> Path:
 
 
 def allow_access(account: Account, data: Path, binaries: Path) -> None:
-    """If root starts Postgres, its account must be able to reach the data and the programs. Afterwards the folders
-    above them can be entered, but not listed."""
+    """If root starts Postgres, its account must be able to reach the data and the programs. The folder that holds the
+    data can be entered by the account's group; those above, and above the programs, can be entered, but not listed."""
     if os.geteuid() != 0:
         return
-    for folder in {*data.parents, *binaries.parents}:
+    if (holder := data.parent.stat()).st_uid != account.uid and not holder.st_mode & 0o001:
+        if holder.st_gid == os.getegid():  # nobody has chosen another group for it
+            os.chown(data.parent, -1, account.gid)
+        _allow(data.parent, 0o010 if data.parent.stat().st_gid == account.gid else 0o001)
+    for folder in {*data.parent.parents, *binaries.parents}:
         if folder.stat().st_uid != account.uid:
             _allow(folder, 0o011)
     for path in (binaries.parent, *binaries.parent.rglob("*")):

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from state.database.embedded.access import ask_for_passwords, asks_for_passwords
 from state.database.embedded.account import Account, allow_access, choose_account, find_binaries
 from state.database.embedded.filelock import FileLock
 from state.database.embedded.socketfolder import make_socket_folder
@@ -13,8 +14,9 @@ from state.disk import sync
 from state.errors import NotReady
 
 _MARK = "Held by the embedded Postgres as long as one of its processes lives.\n"
-# Every user that reaches the socket is trusted: its folder is private.
-_INITDB_OPTIONS = ("--auth=trust", "--encoding=utf8", "--username=postgres")
+_INITDB_OPTIONS = ("--auth=reject", "--encoding=utf8", "--username=postgres")
+# Ends at the first error (it would go on), and takes an empty line for the end of a statement (not every line).
+_SINGLE_USER = ("--single", "-j", "-c", "exit_on_error=on")
 _VARIABLES = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH")  # that its programs need
 # In the background of a shell that ends: the server is not our child, and so never becomes a zombie of ours.
 _IN_BACKGROUND = 'log=$1; shift; exec "$@" </dev/null >>"$log" 2>&1 &'
@@ -48,6 +50,8 @@ def launch(data: Path, lock: FileLock, *, remove_lock_files: bool) -> None:
         for path in (data / "postmaster.pid", *sockets.glob(".s.PGSQL.*.lock")):
             path.unlink(missing_ok=True)
     lock.mark(_MARK)
+    if not asks_for_passwords(data):
+        ask_for_passwords(data, account.give, lambda text: _run_script(data, text, account, lock))
     quoted = str(sockets).replace('"', '""')
     settings = ("listen_addresses=", f'unix_socket_directories="{quoted}"', "unix_socket_permissions=0700")
     server = [str(binaries / "postgres"), "-D", str(data), *(word for each in settings for word in ("-c", each))]
@@ -56,11 +60,22 @@ def launch(data: Path, lock: FileLock, *, remove_lock_files: bool) -> None:
         raise NotReady(f"The embedded Postgres cannot be started: {done.stderr.strip()}")
 
 
-def _run(command: list[str], account: Account, lock: FileLock) -> "subprocess.CompletedProcess[str]":
+def _run_script(data: Path, text: str, account: Account, lock: FileLock) -> None:
+    """Runs SQL as the superuser, in a server of its own that nobody can connect to."""
+    command = [str(find_binaries() / "postgres"), *_SINGLE_USER, "-D", str(data), "postgres"]
+    done = _run(command, account, lock, text)
+    if done.returncode != 0:
+        raise NotReady(f"The roles of the embedded Postgres in {data} cannot be made: {done.stderr.strip()}")
+
+
+def _run(
+    command: list[str], account: Account, lock: FileLock, text: str | None = None
+) -> "subprocess.CompletedProcess[str]":
     try:
         return subprocess.run(
             command,
             check=False,
+            input=text,
             capture_output=True,
             text=True,
             cwd="/",

@@ -8,7 +8,9 @@ from urllib.parse import quote
 
 import psutil
 
-_SUPERUSER = "postgres"
+from state.database.embedded.access import passwords_of
+
+_DATABASE = "postgres"
 _CONNECT_SECONDS = 5.0
 
 
@@ -30,8 +32,10 @@ class Postmaster:
         except (FileNotFoundError, ValueError):
             return None
 
-    def url(self, database: str = _SUPERUSER) -> str:
-        return f"postgresql://{_SUPERUSER}@/{database}?host={quote(str(self.socket_folder), safe='/')}&port={self.port}"
+    def url(self, role: str, database: str = _DATABASE) -> str:
+        """The address for a role. libpq reads the role's password from the file that it names."""
+        host, passwords = (quote(str(path), safe="/") for path in (self.socket_folder, passwords_of(self.data).path))
+        return f"postgresql://{role}@/{database}?host={host}&port={self.port}&passfile={passwords}"
 
     @property
     def _socket(self) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 
+from state.database.embedded.access import asks_for_passwords
 from state.database.embedded.filelock import FileLock, wait_until
 from state.database.embedded.launch import initialize, launch
 from state.database.embedded.postmaster import Postmaster
@@ -43,16 +44,27 @@ class PostgresServer:
                 launched = free and other is None
                 if launched:
                     launch(self.data, lock, remove_lock_files=lock.is_marked or is_unused())
-            if other is None:
-                if running := self._wait_ready(launched):
-                    return running
-            elif other.process() and is_unused():
+            running = other or self._wait_ready(launched)
+            if running is None:  # it has ended meanwhile
+                continue
+            if not asks_for_passwords(self.data):
+                self._stop_unsafe(is_unused)
+            elif other is not None and other.process() and is_unused():
                 self.stop()
-            elif other.is_ready:
-                return other
+            elif running.is_ready:
+                return running
             else:
                 time.sleep(_POLL)
         raise NotReady(f"The embedded Postgres is still starting (see {self.log})")
+
+    def _stop_unsafe(self, is_unused: Callable[[], bool]) -> None:
+        """A server that an earlier release has started trusts everybody who reaches it. The next start changes that."""
+        if not is_unused():
+            raise NotReady(
+                f"The embedded Postgres in {self.data} was started by an earlier release of Callboard, whose processes "
+                "still use it. Stop them first (Ctrl-C in `callboard up`)."
+            )
+        self.stop()
 
     def _find_without_lock(self) -> Postmaster | None:
         """Finds a server that an earlier release has started, which does not hold the lock. It is left alone while

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from state.database.embedded.filelock import FileLock, wait_until
 from state.database.embedded.server import PostgresServer
+from state.disk import make_private
 from state.errors import NotReady
 
 _WAIT = 300.0  # seconds: another process starts the server, perhaps after a crash, or stops it
@@ -13,15 +14,16 @@ _used: "set[EmbeddedPostgres]" = set()
 
 
 class EmbeddedPostgres:
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, role: str = "callboard_owner") -> None:
         self._data_dir = data_dir
+        self._role = role
         self._server = PostgresServer(data_dir / "postgres")
         self._users: FileLock | None = None
         self._url = ""
         self._starting = threading.Lock()
 
     def url(self) -> str:
-        """Starts the server unless it runs already, and returns its address."""
+        """Starts the server unless it runs already, and returns its address for the role."""
         with self._starting:
             if self._users is None or self._users.closed:  # closed: inherited by a forked child
                 self._enter()
@@ -29,10 +31,10 @@ class EmbeddedPostgres:
 
     def _enter(self) -> None:
         try:
-            self._data_dir.mkdir(parents=True, exist_ok=True)
+            make_private(self._data_dir)
             users = self._users = FileLock(self._data_dir / "postgres.users")
             self._share(users)
-            self._url = self._server.start(lambda: self._is_alone(users)).url()
+            self._url = self._server.start(lambda: self._is_alone(users)).url(self._role)
             self._share(users)
         except OSError as failure:
             self._leave()

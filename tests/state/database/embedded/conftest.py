@@ -23,12 +23,14 @@ from tests.support.eventually import eventually
 
 @pytest.fixture(scope="session")
 def made() -> Iterator[Path]:
-    """A data folder as `initdb` leaves it, to be copied: making one takes seconds."""
+    """A data folder with its roles, and their passwords beside it, to be copied: making one takes seconds."""
     with tempfile.TemporaryDirectory(prefix="callboard-tests-") as folder:
         server = PostgresServer(Path(folder) / "postgres")
         server.initialize()
         with (server.data / "postgresql.conf").open("a") as config:
             config.write("fsync = off\n")  # what kills processes does not lose what the kernel has
+        server.start(is_unused=lambda: True)
+        server.stop()
         yield server.data
 
 
@@ -42,7 +44,7 @@ def make_data_dir(made: Path) -> Iterator[MakeDataDir]:
         def make(name: str) -> Path:
             data_dir = Path(folder) / name
             data_dir.mkdir()
-            subprocess.run(["cp", "-a", str(made), str(data_dir / "postgres")], check=True)
+            subprocess.run(["cp", "-a", str(made), f"{made}.passwords", str(data_dir)], check=True)
             created.append(data_dir)
             return data_dir
 

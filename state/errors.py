@@ -17,6 +17,23 @@ class Forbidden(StateError):
     """The caller's role or tenant does not allow this. The text says what is needed."""
 
 
+class KeyNotFound(StateError):
+    def __init__(self, key_id: str) -> None:
+        super().__init__(f"There is no API key {key_id!r}.")
+        self.key_id = key_id
+
+
+class LastOperatorKey(StateError):
+    """Without this key nobody could manage keys over HTTP any more."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(
+            f"{key_id} is the last operator's key without a tenant. Create another one first, or revoke it with "
+            f"`callboard keys revoke {key_id} --last` where the database is."
+        )
+        self.key_id = key_id
+
+
 class ContentNotFound(StateError):
     def __init__(self, content_id: str) -> None:
         super().__init__(f"There is no content {content_id!r}.")
@@ -166,6 +183,27 @@ class RunReplaced(StateError):
         super().__init__(f"Run {task_id} cannot be revived: run {holder} has taken over its item.")
         self.task_id = task_id
         self.holder = holder
+
+
+class ScheduleNotFound(StateError):
+    def __init__(self, schedule_id: str) -> None:
+        super().__init__(f"There is no schedule {schedule_id!r}.")
+        self.schedule_id = schedule_id
+
+
+class ScheduleExists(StateError):
+    def __init__(self, name: str, tenant: str | None) -> None:
+        of_tenant = "" if tenant is None else f" of tenant {tenant}"
+        super().__init__(f"There is a schedule {name!r}{of_tenant} already.")
+        self.name = name
+
+
+class ScheduleBusy(StateError):
+    """A schedule that allows no overlap is not started while its last task has not ended."""
+
+    def __init__(self, schedule_id: str, reason: str) -> None:
+        super().__init__(f"Schedule {schedule_id} is not started: {reason}, and it allows no overlap.")
+        self.schedule_id = schedule_id
 
 
 class EmptyFilter(StateError):

@@ -11,7 +11,9 @@ _AGENT_EVENT_ID = re.compile(r"ae_[0-9a-f]{32}")
 _PROJECT_ID = re.compile(r"pj_[0-9a-f]{32}")
 _ITEM_ID = re.compile(r"it_[0-9a-f]{32}")
 
+_KEY_ID = re.compile(r"ck_[0-9a-f]{32}")
 _WORKFLOW_ID = re.compile(r"wf_[0-9a-f]{32}")
+_SCHEDULE_ID = re.compile(r"sc_[0-9a-f]{32}")
 
 
 def _new(prefix: str) -> str:
@@ -42,6 +44,14 @@ def new_workflow_id() -> str:
     return _new("wf_")
 
 
+def new_key_id() -> str:
+    return _new("ck_")
+
+
+def new_schedule_id() -> str:
+    return _new("sc_")
+
+
 def new_sandbox_id() -> str:
     return _new("sb_")
 
@@ -52,6 +62,10 @@ def is_task_id(text: str) -> bool:
 
 def is_workflow_id(text: str) -> bool:
     return _WORKFLOW_ID.fullmatch(text) is not None
+
+
+def is_schedule_id(text: str) -> bool:
+    return _SCHEDULE_ID.fullmatch(text) is not None
 
 
 def is_generation_id(text: str) -> bool:
@@ -72,3 +86,7 @@ def is_item_id(text: str) -> bool:
 
 def is_agent_event_id(text: str) -> bool:
     return _AGENT_EVENT_ID.fullmatch(text) is not None
+
+
+def is_key_id(text: str) -> bool:
+    return _KEY_ID.fullmatch(text) is not None

@@ -1,0 +1,1 @@
+"""API keys, and who may do what."""

@@ -5,7 +5,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -25,7 +25,7 @@ from providers.settings import DownloadSettings
 
 CHUNK = 64 * 1024
 MAX_REDIRECTS = 5
-_HEADERS = {"Accept-Encoding": "gzip, deflate"}
+_HEADERS = {"Accept-Encoding": "identity"}  # media is compressed already
 _UNSPECIFIC = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 
 
@@ -69,7 +69,8 @@ def download(url: str, folder: Path, policy: DownloadPolicy | None = None) -> Do
 
 @contextlib.contextmanager
 def _fetch(url: str, policy: DownloadPolicy, deadline: Deadline) -> Iterator[httpx2.Response]:
-    """Yields the response with the content, after redirects. Each target is checked like the first one."""
+    """Yields the response with the content, after redirects. Each target is checked like the first one, and no host is
+    trusted any more: a trusted host must not lead to others."""
     try:
         target = httpx2.URL(url)
         for _ in range(MAX_REDIRECTS + 1):
@@ -80,6 +81,7 @@ def _fetch(url: str, policy: DownloadPolicy, deadline: Deadline) -> Iterator[htt
                     yield response
                     return
                 target = target.join(response.headers["location"])
+                policy = replace(policy, trusted_hosts=frozenset())
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         deadline.check()
         raise make_error_from_exception(error, "download") from error

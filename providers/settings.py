@@ -1,6 +1,6 @@
 """Settings of the remote providers, read from the environment when they are used."""
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -43,9 +43,19 @@ class DownloadSettings(BaseSettings):
     model_config = _make_config("CALLBOARD_DOWNLOAD_")
 
     trusted_hosts: str = ""
-    """Hosts (or host:port), separated by commas, that may use plain http and private addresses."""
+    """Hosts with their ports (minio:9000), separated by commas, that may use plain http and private addresses. They
+    are trusted when a provider names them, and neither in URLs of submitters nor after a redirect."""
     max_bytes: int = Field(100 * 1024 * 1024, gt=0)
     max_seconds: float = Field(120.0, gt=0)
+
+    @field_validator("trusted_hosts")
+    @classmethod
+    def _require_ports(cls, value: str) -> str:
+        for host in filter(None, map(str.strip, value.split(","))):
+            name, _, port = host.rpartition(":")
+            if not (name and port.isdecimal()):
+                raise ValueError(f"{host!r} needs a port, such as {host}:443")
+        return value
 
     @property
     def trusted(self) -> frozenset[str]:

@@ -13,6 +13,7 @@ from providers.errors import AuthenticationFailed, InvalidInput, NotFound, Serve
 from providers.media.protocol import ActionParams, JobRef, JobStatus, Limits, Output, Preview, SourceData
 from providers.mediatypes import EXTENSIONS, HEAD_BYTES, sniff
 from providers.settings import LeonardoSettings
+from providers.upload import upload
 
 UPLOAD_TYPES = ("image/png", "image/jpeg", "image/webp")
 MAX_PROMPT = 1500
@@ -194,9 +195,8 @@ def _upload(api: Api, image: bytes) -> str:
         fields, url = json.loads(slot["fields"]), slot["url"]
     except (KeyError, TypeError, ValueError) as error:
         raise ServerError("leonardo returned no URL for the upload") from error
-    # S3, which refuses requests with the API key.
-    storage = Api("leonardo upload", "", timeout=api.timeout)
-    storage.request("POST", url, data=fields, files={"file": ("image", image, media_type)})
+    # To S3, which refuses requests with the API key.
+    upload(url, "leonardo upload", api.timeout, data=fields, files={"file": ("image", image, media_type)})
     return _read_job_id(slot, "id")
 
 

@@ -18,6 +18,7 @@ SLICE_SECONDS = 0.05
 MAX_JOBS = 32
 MAX_SIDE = 2048
 MAX_SOURCE_PIXELS = 32_000_000
+SOURCE_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "AVIF")  # decoders of other formats have had their bugs
 
 
 class PacedParams(ActionParams):
@@ -176,7 +177,7 @@ def _reduce_source(source_data: SourceData | None, params: ActionParams) -> str:
 
 def _open_image(data: bytes) -> Image.Image:
     try:
-        image = Image.open(io.BytesIO(data))
+        image = Image.open(io.BytesIO(data), formats=SOURCE_FORMATS)
         if image.width * image.height > MAX_SOURCE_PIXELS:
             raise InvalidInput(f"The source image is too large: {image.width}x{image.height}")
         return image.convert("RGB")

@@ -86,9 +86,10 @@ def test_the_generation_keeps_request_answer_and_contents(
         get_generation("gn_" + "0" * 32)
 
 
-def test_sources_come_from_our_store_from_a_url_or_with_the_payload(
+def test_sources_come_from_our_store_or_a_url_of_the_public_internet(
     start: Start, trusted: None, leonardo_server: LeonardoServer, midjourney_server: MidjourneyServer, image: bytes
 ) -> None:
+    """A host that is trusted for outputs is not trusted in the URL of a submitter."""
     start()
     first = wait_until_finished(submit_media(provider="leonardo"))
     [drawn] = read_contents(first)
@@ -97,10 +98,11 @@ def test_sources_come_from_our_store_from_a_url_or_with_the_payload(
     url = f"{leonardo_server.origin}/images/{job.id}/0.png"
     by_id = submit_media(provider="leonardo", action_type="img2img", source_data={"content_id": content_id})
     wait_until_finished(by_id)
-    by_url = submit_media(provider="leonardo", action_type="upscale", source_data={"url": url})
-    wait_until_finished(by_url)
-    assert list(leonardo_server.uploads.values()) == [drawn, drawn]
-    describe = submit_media(provider="midjourney", prompt=None, action_type="describe", source_data={"url": url})
+    by_url = wait_until_finished(submit_media(provider="leonardo", action_type="upscale", source_data={"url": url}))
+    assert (by_url.status, get_error(by_url)["type"]) == ("dead", "PermissionDenied")
+    assert list(leonardo_server.uploads.values()) == [drawn]
+    source = {"content_id": content_id}
+    describe = submit_media(provider="midjourney", prompt=None, action_type="describe", source_data=source)
     task = wait_until_finished(describe)
     assert read_contents(task)[0].decode() == "1️⃣ A cat --ar 5:4"
     assert get_content(task.result["content_ids"][0])["media_type"] == "text/plain; charset=utf-8"

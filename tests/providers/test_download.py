@@ -19,8 +19,6 @@ from providers.download import DownloadPolicy, download
 from providers.errors import ProviderError
 from tests.providers.servers.raw import RawServer, respond
 
-TRUSTED = frozenset({"127.0.0.1"})
-
 Script = Callable[[socket], object]
 Fetch = Callable[..., Any]  # the download, or its error
 
@@ -32,12 +30,16 @@ def fetch(tmp_path: Path) -> Fetch:
     def run(script: Script, path: str = "/x.png", **policy: Any) -> Any:
         with RawServer(script) as server:
             try:
-                return download(f"{server.origin}{path}", tmp_path, DownloadPolicy(TRUSTED, **policy))
+                return download(f"{server.origin}{path}", tmp_path, DownloadPolicy(trust(server), **policy))
             except ProviderError as error:
                 assert list(tmp_path.iterdir()) == []
                 return error
 
     return run
+
+
+def trust(server: RawServer) -> frozenset[str]:
+    return frozenset({f"127.0.0.1:{server.port}"})
 
 
 def forever(connection: socket, piece: bytes, head: bytes = b"HTTP/1.1 200 OK\r\n", pause: float = 0.0) -> None:
@@ -190,7 +192,7 @@ def test_a_full_disk_leaves_no_partial_file() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         with RawServer(respond(b"\\x89PNG\\r\\n\\x1a\\n" + bytes(1_000_000))) as server:
             try:
-                download(server.origin, folder, DownloadPolicy(frozenset({"127.0.0.1"})))
+                download(server.origin, folder, DownloadPolicy(frozenset({f"127.0.0.1:{server.port}"})))
             except ProviderError as error:
                 print(error.type, error.category, error, os.listdir(folder))
         folder.rmdir()
@@ -210,7 +212,7 @@ def test_memory_stays_flat() -> None:
     bomb = gzip.compress(b"\x89PNG\r\n\x1a\n" + bytes(size), 1)
     with RawServer(large) as body, RawServer(respond(bomb, "Content-Encoding: gzip")) as packed:
         printed = in_a_process_of_its_own(f"""
-            policy = DownloadPolicy(frozenset({{"127.0.0.1"}}), max_bytes=1_000_000_000)
+            policy = DownloadPolicy({trust(body) | trust(packed)!r}, max_bytes=1_000_000_000)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             for url in ({body.origin!r}, {packed.origin!r}):
                 found = download(url, folder, policy)

@@ -12,7 +12,8 @@ import pytest
 from providers import guarded
 from providers.download import DownloadPolicy, download
 from providers.errors import PermissionDenied, ProviderError
-from providers.settings import DownloadSettings
+from providers.settings import DownloadSettings, list_wrong_variables
+from providers.upload import upload
 from tests.providers.servers.raw import RawServer, respond
 
 Tls = tuple[ssl.SSLContext, ssl.SSLContext]  # of a server, and of a client that trusts it
@@ -74,10 +75,14 @@ def test_loopback_however_it_is_written(canary: RawServer, scheme: str, host: st
         "168.63.129.16", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "fd00:ec2::254",
     ],
 )  # fmt: skip
-def test_a_name_that_leads_inside(canary: RawServer, address: str, tmp_path: Path) -> None:
+def test_a_name_that_leads_inside(
+    canary: RawServer, address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log says where it leads; the error, which the submitter sees, does not."""
     resolver = Answers(address)
     message = refused(f"https://pictures.example:{canary.port}/x.png", tmp_path, resolver=resolver)
     assert message == "pictures.example is not on the public internet"
+    assert caplog.messages == [f"refused to connect to pictures.example: {address}"]
     assert resolver.asked == [("pictures.example", canary.port)]
 
 
@@ -113,7 +118,9 @@ def test_a_redirect_is_checked_like_the_first_url(canary: RawServer, status: str
     assert server.connections == 1
 
 
-def test_a_redirect_may_be_relative_but_not_endless(tmp_path: Path) -> None:
+def test_a_redirect_may_be_relative_but_not_endless(tls: Tls, internet: None, tmp_path: Path) -> None:
+    server_context, client_context = tls
+
     def script(connection: socket) -> None:
         if b"/end.png" in server.requests[-1]:
             respond(PNG)(connection)
@@ -122,12 +129,19 @@ def test_a_redirect_may_be_relative_but_not_endless(tmp_path: Path) -> None:
         else:
             respond(b"", "Location: ../end.png?a=b", status="302 Found")(connection)
 
-    with RawServer(script) as server:
-        policy = DownloadPolicy(frozenset({"127.0.0.1"}))
-        assert download(f"{server.origin}/a/b", tmp_path, policy).size == len(PNG)
+    with RawServer(script, "127.0.0.5", tls=server_context) as server:
+        origin = f"https://pictures.example:{server.port}"
+        policy = DownloadPolicy(resolver=Answers("127.0.0.5"), verify=client_context)
+        assert download(f"{origin}/a/b", tmp_path, policy).size == len(PNG)
         with pytest.raises(ProviderError, match="redirected more than 5 times"):
-            download(f"{server.origin}/round", tmp_path, policy)
+            download(f"{origin}/round", tmp_path, policy)
         assert server.connections == 2 + 6
+
+
+def test_a_trusted_host_is_not_trusted_after_a_redirect(tmp_path: Path) -> None:
+    with RawServer(respond(b"", "Location: /x.png", status="302 Found")) as server:
+        refused(server.origin, tmp_path, trusted_hosts=frozenset({f"127.0.0.1:{server.port}"}))
+    assert server.connections == 1
 
 
 @pytest.fixture(scope="module")
@@ -197,15 +211,36 @@ def test_proxies_of_the_environment_are_not_asked(
         download(server.origin, tmp_path, DownloadPolicy(frozenset({f"127.0.0.1:{server.port}"})))
 
 
-def test_trusted_hosts_come_from_the_environment_with_or_without_a_port(
+def test_trusted_hosts_come_from_the_environment_with_their_ports(
     canary: RawServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with RawServer(respond(PNG)) as server:
-        monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", f" 127.0.0.1:{server.port}, minio ,")
-        assert DownloadSettings().trusted == {f"127.0.0.1:{server.port}", "minio"}
+        monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", f" 127.0.0.1:{server.port}, minio:9000 ,")
+        assert DownloadSettings().trusted == {f"127.0.0.1:{server.port}", "minio:9000"}
         assert download(server.origin, tmp_path).size == len(PNG)
     with pytest.raises(PermissionDenied):
         download(canary.origin, tmp_path)
+
+
+@pytest.mark.parametrize("hosts", ["minio", "minio:9000, other", ":80", "minio:http"])
+def test_a_trusted_host_needs_a_port(hosts: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", hosts)
+    [line] = list_wrong_variables()
+    assert "needs a port" in line
+
+
+def test_an_upload_is_checked_like_a_download(canary: RawServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for url in (canary.origin, f"https://localhost:{canary.port}/x", "ftp://example.com/x"):
+        with pytest.raises(PermissionDenied):
+            upload(url, "storage", 5.0, data={"key": "x"}, files={"file": ("image", PNG, "image/png")})
+    with RawServer(respond(b"", status="204 No Content")) as server:
+        monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", f"127.0.0.1:{server.port}")
+        upload(server.origin, "storage", 5.0, data={"key": "x"}, files={"file": ("image", PNG, "image/png")})
+    assert server.requests[0].startswith(b"POST / HTTP/1.1\r\n")
+    with RawServer(respond(b"", f"Location: {canary.origin}", status="307 Temporary")) as server:
+        monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", f"127.0.0.1:{server.port}")
+        with pytest.raises(ProviderError):
+            upload(server.origin, "storage", 5.0, content=PNG)
 
 
 def test_a_host_that_nobody_knows(tmp_path: Path) -> None:

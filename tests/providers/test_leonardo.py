@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from providers.download import DownloadPolicy, download
-from providers.errors import AuthenticationFailed, InvalidInput, NotFound, ProviderError, ServerError
+from providers.errors import AuthenticationFailed, InvalidInput, NotFound, PermissionDenied, ProviderError, ServerError
 from providers.media import registry
 from providers.media.protocol import SourceData
 from tests.providers.media import poll_to_end, source_of, submit
@@ -34,6 +34,13 @@ def test_a_generation_from_submit_to_its_pictures(leonardo_server: LeonardoServe
     }
 
 
+@pytest.fixture
+def trusted(leonardo_server: LeonardoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uploads go by http to loopback."""
+    monkeypatch.setenv("CALLBOARD_DOWNLOAD_TRUSTED_HOSTS", f"127.0.0.1:{leonardo_server.port}")
+
+
+@pytest.mark.usefixtures("trusted")
 def test_img2img_uploads_the_source_first(leonardo_server: LeonardoServer, image: bytes) -> None:
     ref = submit("leonardo", "img2img", params={"strength": 0.3}, source=source_of(image))
     assert poll_to_end("leonardo", ref)[-1].state == "succeeded"
@@ -50,6 +57,7 @@ def test_a_picture_of_leonardo_itself_needs_no_upload(leonardo_server: LeonardoS
     assert not leonardo_server.uploads
 
 
+@pytest.mark.usefixtures("trusted")
 def test_upscale(leonardo_server: LeonardoServer, image: bytes) -> None:
     ref = submit("leonardo", "upscale", None, {"multiplier": 2}, source_of(image))
     status = poll_to_end("leonardo", ref)[-1]
@@ -116,6 +124,14 @@ def test_it_cannot_cancel_nor_find(leonardo_server: LeonardoServer) -> None:
     assert registry.get("leonardo").find("key-1") is None
 
 
+def test_an_upload_to_a_host_inside_is_refused(leonardo_server: LeonardoServer, image: bytes) -> None:
+    with pytest.raises(PermissionDenied):
+        submit("leonardo", "img2img", source=source_of(image))
+    assert list(leonardo_server.uploads.values()) == [None]  # asked for, never sent
+    assert leonardo_server.jobs.submissions == 0
+
+
+@pytest.mark.usefixtures("trusted")
 def test_an_upload_that_fails_ends_before_anything_is_paid(leonardo_server: LeonardoServer, image: bytes) -> None:
     leonardo_server.faults.add("upload", 503)
     with pytest.raises(ProviderError, match="503") as caught:

@@ -1,0 +1,23 @@
+"""Uploads to a URL that a provider has named: checked like those of downloads."""
+
+from typing import Any
+
+import httpx2
+
+from providers.deadline import Deadline
+from providers.errors import make_error_from_exception, make_error_from_response
+from providers.guarded import ConnectionPolicy, open_guarded
+from providers.settings import DownloadSettings
+
+
+def upload(url: str, service: str, timeout: float, **body: Any) -> None:
+    """Sends the body, made by httpx2, with POST. Follows no redirects."""
+    policy = ConnectionPolicy(DownloadSettings().trusted, timeout)
+    with Deadline(timeout) as deadline:
+        try:
+            with open_guarded("POST", httpx2.URL(url), policy, deadline, headers={}, **body) as response:
+                if not response.is_success:
+                    raise make_error_from_response(response, service)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            deadline.check()
+            raise make_error_from_exception(error, service) from error

@@ -7,6 +7,7 @@ from state.errors import InvalidPayload
 from state.gates.operations import put_gate
 from state.settings import get_settings
 from state.tasks import catalog
+from state.transitions import STATUSES
 from state.workers.leases import get_retry_depth
 
 RESERVED = ("dlq", "status", "stream")  # routes below /queues
@@ -24,7 +25,8 @@ def get_retry_share(depth: int) -> float:
 @retrying
 def get_queue_status() -> dict[str, Any]:
     queues = catalog.list_queues()
-    states = {row["status"]: row["tasks"] for row in fetch("status_counts", {})}
+    counts = {row["status"]: row["tasks"] for row in fetch("status_counts", {})}
+    states = {status: counts.get(status, 0) for status in STATUSES}
     by_queue = fetch("queue_counts", {"queues": queues})
     lanes = fetch_one("lane_counts", {}) or {}
     depth = get_retry_depth(queues, get_settings().retry_critical + 1)
@@ -32,9 +34,9 @@ def get_queue_status() -> dict[str, Any]:
         "queues": {
             "primary": lanes["primary_depth"],
             "retry": lanes["retry_depth"],
-            "scheduled": states.get("scheduled", 0),
-            "waiting": states.get("waiting", 0),
-            "dlq": states.get("dead", 0),
+            "scheduled": states["scheduled"],
+            "waiting": states["waiting"],
+            "dlq": states["dead"],
         },
         "states": states,
         "retry_ratio": get_retry_share(depth),

@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from state.tasks import catalog
 from state.tasks.queues import RESERVED, get_queue_status, pause_queue, resume_queue
+from state.transitions import Status
 from taskapi.api.bodies import send_json
 from taskapi.api.operation import PREFIX, Operation
 from taskapi.api.problems import Problem
@@ -30,7 +31,7 @@ class QueueDepths(BaseModel):
 
 class QueuesStatus(BaseModel):
     queues: Depths
-    states: dict[str, int] = Field(description="The number of tasks in each status that is not final.")
+    states: dict[Status, int] = Field(description="The number of tasks in each of the eight statuses, zeros included.")
     retry_ratio: float = Field(description="The share of starts that the retry lane gets now.")
     by_queue: list[QueueDepths]
 

@@ -1,7 +1,9 @@
 """Bad input gets a problem document that names the mistake, and leaves no row."""
 
+import asyncio
 import json
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from secrets import token_hex
 from typing import Any
@@ -12,12 +14,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from state import jsonsafe
 from state.settings import get_settings
+from taskapi.api.bodies import SMALL, parse
 from tests.taskapi.problems import expect_problem
 from tests.taskapi.running import RunningServer
 
 Rows = Callable[[], dict[str, int]]
 
+HEAD = "POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+JSON = {"Content-Type": "application/json"}
 NOTHING = {"tasks": 0, "events": 0, "idempotency": 0}
 
 
@@ -162,15 +168,39 @@ def test_the_largest_body_is_accepted_and_a_larger_one_is_refused(client: httpx2
     assert client.get("/livez").status_code == 200
 
 
+def test_a_body_without_a_payload_has_a_small_limit(client: httpx2.Client, rows: Rows) -> None:
+    path = f"/api/v1/tasks/tq_{token_hex(16)}/cancel"
+    large = b'{"force": false' + b" " * SMALL + b"}"
+    expect_problem(client.post(path, content=large, headers=JSON), 413, "body-too-large", limit=SMALL)
+    expect_problem(client.post(path, content=large[-SMALL:], headers=JSON), 400, "invalid-json")
+
+
+def test_objects_and_lists_are_counted_before_they_are_built(client: httpx2.Client, rows: Rows) -> None:
+    many = b'{"actor": "anything", "payload": {"x": [' + b",".join([b"[]"] * jsonsafe.MAX_CONTAINERS) + b"]}}"
+    refused = client.post("/api/v1/tasks", content=many, headers=JSON)
+    expect_problem(refused, 400, "invalid-json", detail="more than 100000 objects and lists")
+    assert rows() == NOTHING
+    text = json.dumps('"' + "[{" * jsonsafe.MAX_CONTAINERS)
+    accepted = client.post("/api/v1/tasks", content=body(payload={"x": json.loads(text)}), headers=JSON)
+    assert accepted.status_code == 202, accepted.text
+
+
+def test_a_large_body_is_parsed_in_a_thread() -> None:
+    async def find_threads() -> list[threading.Thread]:
+        return [await parse(bytes(size), lambda raw: threading.current_thread()) for size in (SMALL, SMALL + 1)]
+
+    small, large = asyncio.run(find_threads())
+    assert small is threading.current_thread()
+    assert large is not threading.current_thread()
+
+
 def test_an_endless_body_is_answered_without_reading_it(server: RunningServer, rows: Rows) -> None:
     limit = get_settings().max_body_bytes
     with socket.create_connection(server.address, timeout=20) as connection:
-        connection.sendall(
-            f"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: {limit + 1}\r\n\r\n{{".encode()
-        )
+        connection.sendall(f"{HEAD}Content-Length: {limit + 1}\r\n\r\n{{".encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 413")
     with socket.create_connection(server.address, timeout=20) as connection:
-        connection.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        connection.sendall(f"{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode())
         for _ in range(limit // 65536 + 1):
             connection.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 413")
@@ -179,7 +209,7 @@ def test_an_endless_body_is_answered_without_reading_it(server: RunningServer, r
 
 def test_a_client_that_disconnects_in_the_middle_of_its_body_leaves_no_row(server: RunningServer, rows: Rows) -> None:
     with socket.create_connection(server.address, timeout=20) as connection:
-        connection.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n" + body())
+        connection.sendall(f"{HEAD}Content-Length: 100\r\n\r\n".encode() + body())
     assert server.client.get("/livez").status_code == 200
     assert rows() == NOTHING
 

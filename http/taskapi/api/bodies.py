@@ -1,9 +1,10 @@
 """Bodies of requests and responses. A request's body has a limited size, is strict JSON, and fits a model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,22 +12,30 @@ from state import jsonsafe
 from state.settings import get_settings
 from taskapi.api.problems import Problem
 
+SMALL = 64 * 1024
+"""The largest body, in bytes, that is parsed on the event loop, which serves everybody; and the limit of bodies that
+carry no payload, prompt or items."""
+
 _Body = TypeVar("_Body", bound=BaseModel)
+_Parsed = TypeVar("_Parsed")
 
 
-async def read_body(request: Request, model: type[_Body]) -> _Body:
-    return parse_body(await read_raw_body(request), model)
+async def read_body(request: Request, model: type[_Body], *, large: bool = False) -> _Body:
+    """Reads a body of at most SMALL bytes, or, if it is `large`, of CALLBOARD_MAX_BODY_BYTES."""
+    return await parse(await read_raw_body(request, large=large), lambda raw: parse_body(raw, model))
 
 
-async def read_optional_body(request: Request, model: type[_Body]) -> _Body:
+async def read_optional_body(request: Request, model: type[_Body], *, large: bool = False) -> _Body:
     """Reads a body that may be missing; the model's defaults apply then."""
-    raw = await read_raw_body(request)
-    return parse_body(raw, model) if raw.strip() else model.model_validate({})
+    raw = await read_raw_body(request, large=large)
+    return await parse(raw, lambda raw: parse_body(raw, model)) if raw.strip() else model.model_validate({})
 
 
-async def read_raw_body(request: Request) -> bytes:
+async def read_raw_body(request: Request, *, large: bool = False) -> bytes:
     """Returns the whole body. Raises a 413 as soon as the body is known to be too large, without reading the rest."""
     limit = get_settings().max_body_bytes
+    if not large:
+        limit = min(limit, SMALL)
     declared = request.headers.get("content-length", "")
     read = bytearray()
     if declared.isdecimal() and int(declared) > limit:
@@ -36,6 +45,11 @@ async def read_raw_body(request: Request) -> bytes:
         if len(read) > limit:
             raise _too_large(limit)
     return bytes(read)
+
+
+async def parse(raw: bytes, parser: Callable[[bytes], _Parsed]) -> _Parsed:
+    """Parses a body, in a thread if that may take a while."""
+    return await run_in_threadpool(parser, raw) if len(raw) > SMALL else parser(raw)
 
 
 def parse_body(raw: bytes, model: type[_Body]) -> _Body:

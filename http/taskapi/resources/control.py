@@ -87,7 +87,7 @@ async def post_resume(request: Request) -> Response:
 
 async def post_retry(request: Request) -> Response:
     task_id = parse_task_id(request)
-    body = await read_optional_body(request, RetryBody)
+    body = await read_optional_body(request, RetryBody, large=True)
     return send_json(TaskView.of(await run_verb(request, retry, task_id, body.payload)))
 
 

@@ -22,7 +22,7 @@ from state.projects.reads import (
     list_projects,
 )
 from state.tasks.ids import is_item_id, is_project_id
-from taskapi.api.bodies import parse_body, read_body, read_raw_body, send_json
+from taskapi.api.bodies import parse, parse_body, read_body, read_raw_body, send_json
 from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
 from taskapi.api.paging import Listing, Page, PageQuery, send_page
@@ -123,7 +123,7 @@ def parse_project_id(request: Request) -> str:
 
 
 async def post_project(request: Request) -> Response:
-    body = await read_body(request, NewProjectBody)
+    body = await read_body(request, NewProjectBody, large=True)
     items = [item.to_item() for item in body.items]
     view = ProjectView.of(await run_verb(request, create_project, body.name, tenant=body.tenant, items=items))
     return send_json(view, 201, {"Location": view.links.self})
@@ -144,13 +144,16 @@ async def get_one(request: Request) -> Response:
 
 async def post_items(request: Request) -> Response:
     project_id = parse_project_id(request)
-    raw = await read_raw_body(request)
-    if is_single := _is_single(raw):
-        new = [parse_body(raw, NewItemBody).to_item()]
-    else:
-        new = [item.to_item() for item in parse_body(raw, NewItemsBody).items]
+    new, is_single = await parse(await read_raw_body(request, large=True), _parse_items)
     added = await run_verb(request, _add_items, project_id, new, is_single)
     return send_json(in_utc(added[0]) if is_single else Page[Item](items=[in_utc(item) for item in added]), 201)
+
+
+def _parse_items(raw: bytes) -> tuple[list[NewItem], bool]:
+    """Returns the items, and whether the body is a single one."""
+    if _is_single(raw):
+        return [parse_body(raw, NewItemBody).to_item()], True
+    return [item.to_item() for item in parse_body(raw, NewItemsBody).items], False
 
 
 def _is_single(raw: bytes) -> bool:

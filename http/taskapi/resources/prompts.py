@@ -45,7 +45,7 @@ async def get_one(request: Request) -> Response:
 
 async def put_one(request: Request) -> Response:
     query = parse_query(request, TenantQuery)
-    body = await read_body(request, PromptBody)
+    body = await read_body(request, PromptBody, large=True)
     prompt_id: str = request.path_params["prompt_id"]
     return send_json(PromptView.of(await run_verb(request, put_prompt, prompt_id, body.text, query.tenant)))
 

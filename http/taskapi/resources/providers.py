@@ -66,7 +66,7 @@ async def get_list(_: Request) -> Response:
 
 async def post_preview(request: Request) -> Response:
     name: str = request.path_params["name"]
-    body = await read_body(request, PreviewBody)
+    body = await read_body(request, PreviewBody, large=True)
     provider = _find_media_provider(name)
     if body.action_type not in provider.actions:
         message = f"{name} has {', '.join(sorted(provider.actions))}"

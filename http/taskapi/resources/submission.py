@@ -83,11 +83,13 @@ class AcceptedTask(TaskView):
 
 
 async def post_task(request: Request) -> Response:
-    return await run_verb(request, _submit_task, await read_raw_body(request), parse_idempotency_key(request))
+    raw = await read_raw_body(request, large=True)
+    return await run_verb(request, _submit_task, raw, parse_idempotency_key(request))
 
 
 async def post_summarize(request: Request) -> Response:
-    return await run_verb(request, _submit_text, await read_raw_body(request), parse_idempotency_key(request))
+    raw = await read_raw_body(request, large=True)
+    return await run_verb(request, _submit_text, raw, parse_idempotency_key(request))
 
 
 def _submit_task(raw: bytes, key: str | None) -> Response:

@@ -56,7 +56,7 @@ async def post_reject(request: Request) -> Response:
 
 async def post_task(request: Request) -> Response:
     workflow_id = parse_workflow_id(request)
-    body = await read_body(request, AddedTaskBody)
+    body = await read_body(request, AddedTaskBody, large=True)
     step = await run_verb(
         request,
         create_task,

@@ -86,7 +86,7 @@ def parse_workflow_id(request: Request) -> str:
 
 
 async def post_workflow(request: Request) -> Response:
-    return await run_verb(request, _create, await read_raw_body(request), parse_idempotency_key(request))
+    return await run_verb(request, _create, await read_raw_body(request, large=True), parse_idempotency_key(request))
 
 
 def _create(raw: bytes, key: str | None) -> Response:

@@ -1,13 +1,16 @@
 """Configuration by environment, checked at start."""
 
+import re
 from functools import cache
 from importlib.util import find_spec
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+_ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:[0-9]{1,5})?")
+_HOST_AND_PORT = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+):[0-9]{1,5}")
 
 
 class Settings(BaseSettings):
@@ -18,6 +21,9 @@ class Settings(BaseSettings):
         None,
         description="Postgres without a pooler, for LISTEN and claims (one connection a process) and migrations.",
     )
+    database_role: Literal["owner", "api", "worker", "reader"] = Field(
+        "owner", description="The role in the embedded Postgres; `callboard up` sets it for servers and workers."
+    )
     data_dir: Path = Field(Path(".callboard"), description="Embedded database, contents, workspaces.")
     contents_url: str | None = Field(
         None, pattern="^s3://[^/]+(/.*)?$", description="s3://bucket/prefix for contents; unset: the data folder."
@@ -27,9 +33,17 @@ class Settings(BaseSettings):
     )
     contents_region: str | None = Field(None, description="Its region; unset: as boto3 finds it (AWS_REGION, …).")
     host: str = Field(
-        "127.0.0.1", description="Where the HTTP server listens; loopback only, as there are no API keys."
+        "127.0.0.1", description="Where the HTTP server listens; other addresses than loopback need an API key."
     )
     port: int = Field(8000, ge=0, le=65535, description="The HTTP server's port; 0: any free one.")
+    commands: bool = Field(
+        False, description="Without API keys: whether actors and agents that run programs may be given work over HTTP."
+    )
+    cors_origins: Annotated[list[str], NoDecode] = Field(
+        [], description="Origins whose pages may use the API, such as https://app.example.com, separated by commas."
+    )
+    streams_per_key: int = Field(100, ge=1, description="Most streams that a key may have open at one HTTP server.")
+    max_connections: int = Field(1000, ge=1, description="Most connections that one HTTP server keeps open.")
     actors: Annotated[list[str], NoDecode] = Field(
         ["actors"], description="Modules that declare actors, separated by commas."
     )
@@ -68,10 +82,15 @@ class Settings(BaseSettings):
     secret_names: Annotated[list[str], NoDecode] = Field(
         [], description="More names of fields, headers and variables whose values are masked, separated by commas."
     )
+    webhook_hosts: Annotated[list[str], NoDecode] = Field(
+        [],
+        description="Receivers of webhooks (host:port, …) that may have private addresses and use plain http.",
+    )
+    webhook_seconds: float = Field(15, gt=0, le=60, description="How long a receiver of webhooks may take to answer.")
     max_body_bytes: int = Field(4 * 1024 * 1024, ge=1024, description="Largest request body.")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
 
-    @field_validator("actors", "sandbox_folders", "secret_names", mode="before")
+    @field_validator("actors", "cors_origins", "sandbox_folders", "secret_names", "webhook_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
@@ -83,6 +102,15 @@ class Settings(BaseSettings):
             if not Path(folder).is_absolute():
                 raise ValueError(f"{folder!r} must be an absolute path, such as /opt/python")
         return value
+
+    @field_validator("webhook_hosts")
+    @classmethod
+    def _require_ports(cls, value: list[str]) -> list[str]:
+        """A host without a port would open every service of that machine to submitters."""
+        for host in value:
+            if not _HOST_AND_PORT.fullmatch(host.lower()):
+                raise ValueError(f"{host!r} must be a host and a port, such as hooks.internal:8443")
+        return [host.lower() for host in value]
 
     @field_validator("contents_url")
     @classmethod
@@ -101,15 +129,13 @@ class Settings(BaseSettings):
             )
         return value
 
-    @field_validator("host")
+    @field_validator("cors_origins")
     @classmethod
-    def _loopback_only(cls, value: str) -> str:
-        try:
-            loopback = value == "localhost" or ip_address(value).is_loopback
-        except ValueError:
-            loopback = False
-        if not loopback:
-            raise ValueError("without API keys the server answers on loopback only: use 127.0.0.1, ::1 or localhost")
+    def _require_origins(cls, value: list[str]) -> list[str]:
+        """An origin is compared as a whole with what the browser sends, so a path or a slash would never match."""
+        for origin in value:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r} must be a scheme and a host, and a port if it is not the usual one")
         return value
 
 

@@ -11,7 +11,9 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.types import Scope
 
+from state.access.caller import Caller
 from state.database import close_database, get_database
 from state.database.errors import DatabaseUnavailable
 from state.database.notifier import flush_hints
@@ -19,10 +21,20 @@ from state.errors import StateError
 from state.logs import configure_logs
 from state.tasks.catalog import load_actors
 from state.workers.processes import hide_memory
+from taskapi.access.control import AccessControl
 from taskapi.api.openapi import make_operation
-from taskapi.api.operation import Operation, build_routes
+from taskapi.api.operation import Operation, build_routes, find_pages
 from taskapi.api.problems import Problem, handle_failure
-from taskapi.middleware import RequestGuard
+from taskapi.guard.browser import BrowserGuard
+from taskapi.guard.compression import Compression
+from taskapi.guard.cors import ConfiguredOrigins
+from taskapi.guard.failures import FailureAnswers
+from taskapi.guard.headers import SecurityHeaders
+from taskapi.guard.json_bodies import JsonBodies
+from taskapi.guard.network import NetworkGuard
+from taskapi.guard.request_ids import RequestIds
+from taskapi.guard.slashes import TrailingSlashes
+from taskapi.guard.slow_bodies import BodyDeadline
 from taskapi.resources import (
     actors,
     agent_events,
@@ -34,12 +46,14 @@ from taskapi.resources import (
     generations,
     health,
     home,
+    keys,
     metrics,
     project_queue,
     projects,
     prompts,
     providers,
     queues,
+    stream_tokens,
     submission,
     targets,
     tasks,
@@ -76,16 +90,38 @@ OPERATIONS: list[Operation] = [
     *prompts.OPERATIONS,
     *agent_events.OPERATIONS,
     *contents.OPERATIONS,
+    *keys.OPERATIONS,
     *health.OPERATIONS,
     *home.OPERATIONS,
 ]
+OPERATIONS.append(stream_tokens.make_operation(OPERATIONS))
 OPERATIONS.append(make_operation(OPERATIONS))
+
+
+async def _serves_strangers(scope: Scope) -> bool:
+    access: AccessControl = scope["app"].state.access
+    return await access.serves_strangers()
+
+
+MIDDLEWARE = [  # from the outside to the inside: a request passes down, its answer up
+    Middleware(RequestIds),
+    Middleware(SecurityHeaders),
+    Middleware(ConfiguredOrigins),
+    Middleware(Compression),
+    Middleware(FailureAnswers),
+    Middleware(TrailingSlashes),
+    Middleware(NetworkGuard, serves_strangers=_serves_strangers),
+    Middleware(BrowserGuard, pages=find_pages(OPERATIONS)),
+    Middleware(JsonBodies),
+    Middleware(BodyDeadline),
+]
 
 _EXPECTED_FAILURES = (HTTPException, Problem, StateError, DatabaseUnavailable)
 
 
-def create_app(pace: Pace | None = None) -> Starlette:
-    """Creates the application. It connects to the database only when the server starts its lifespan."""
+def create_app(pace: Pace | None = None, caller: Caller | None = None) -> Starlette:
+    """Creates the application. It connects to the database only when the server starts its lifespan. With a `caller`,
+    all requests are of this caller, and no key is asked for: only who may do what it may must reach the server."""
     configure_logs()
     load_actors()
 
@@ -95,22 +131,24 @@ def create_app(pace: Pace | None = None) -> Starlette:
         await run_in_threadpool(get_database().pool)
         feed = app.state.feed = Feed(pace or Pace())
         queue_watch = app.state.queue_watch = QueueWatch(feed.pace)
+        access = app.state.access = AccessControl(caller)
         try:
             with _call_on_shutdown_signal(feed.close, queue_watch.close):
                 yield
         finally:
             await queue_watch.stop()
             await feed.stop()
+            await access.stop()
             await run_in_threadpool(flush_hints)
             await run_in_threadpool(close_database)
 
     app = Starlette(
         routes=list(build_routes(OPERATIONS)),
-        middleware=[Middleware(RequestGuard)],
+        middleware=MIDDLEWARE,
         exception_handlers=dict.fromkeys((HTTPException, Problem, StateError, DatabaseUnavailable), handle_failure),
         lifespan=lifespan,
     )
-    app.router.redirect_slashes = False  # RequestGuard removes slashes: a POST would lose its body in a redirect
+    app.router.redirect_slashes = False  # TrailingSlashes removes them: a POST would lose its body in a redirect
     return app
 
 

@@ -1,6 +1,5 @@
 """`CALLBOARD_DEMO_PROVIDERS=1 callboard up`: remote providers without a key."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def test_the_demo_leonardo_generates_an_image(board: Board) -> None:
         assert available["leonardo"]
         assert available["midjourney"]
         payload = {"provider": "leonardo", "prompt": "a red fox"}
-        accepted = client.post("/tasks", content=json.dumps({"actor": "media_generation", "payload": payload}))
+        accepted = client.post("/tasks", json={"actor": "media_generation", "payload": payload})
         task_id = accepted.json()["task_id"]
         done = eventually(lambda: (task := client.get(f"/tasks/{task_id}").json())["finished_at"] and task, 60)
         assert done["status"] == "completed", done["error"]

@@ -39,7 +39,7 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def board(modules: Path) -> Iterator[Board]:
     names = [file.stem for file in modules.glob("*.py") if not file.stem.startswith(("test_", "conftest"))]
-    settings = {"CALLBOARD_ACTORS": ",".join(["actors", *names]), "PYTHONPATH": modules}
+    settings = {"CALLBOARD_ACTORS": ",".join(["actors", *names]), "PYTHONPATH": modules, "CALLBOARD_COMMANDS": "1"}
     # Not in pytest's own folder: each start of pytest closes that to all others, and Postgres does not run as root.
     with tempfile.TemporaryDirectory(prefix="callboard-docs-", ignore_cleanup_errors=True) as folder:
         running = Board(Path(folder), **settings)

@@ -27,7 +27,8 @@ class RunningServer:
         port = self._server.servers[0].sockets[0].getsockname()[1]
         self.address = ("127.0.0.1", port)
         self.url = f"http://127.0.0.1:{port}"
-        self.client = httpx2.Client(base_url=self.url, timeout=20, trust_env=False)
+        json = {"Content-Type": "application/json"}  # also for bodies that are sent as bytes
+        self.client = httpx2.Client(base_url=self.url, headers=json, timeout=20, trust_env=False)
         return self
 
     def __exit__(self, *_: object) -> None:

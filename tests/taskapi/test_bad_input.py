@@ -23,7 +23,7 @@ from tests.taskapi.running import RunningServer
 Rows = Callable[[], dict[str, int]]
 
 HEAD = "POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-JSON = {"Content-Type": "application/json"}
+AS_JSON = {"Content-Type": "application/json"}
 NOTHING = {"tasks": 0, "events": 0, "idempotency": 0}
 
 
@@ -171,17 +171,17 @@ def test_the_largest_body_is_accepted_and_a_larger_one_is_refused(client: httpx2
 def test_a_body_without_a_payload_has_a_small_limit(client: httpx2.Client, rows: Rows) -> None:
     path = f"/api/v1/tasks/tq_{token_hex(16)}/cancel"
     large = b'{"force": false' + b" " * SMALL + b"}"
-    expect_problem(client.post(path, content=large, headers=JSON), 413, "body-too-large", limit=SMALL)
-    expect_problem(client.post(path, content=large[-SMALL:], headers=JSON), 400, "invalid-json")
+    expect_problem(client.post(path, content=large, headers=AS_JSON), 413, "body-too-large", limit=SMALL)
+    expect_problem(client.post(path, content=large[-SMALL:], headers=AS_JSON), 400, "invalid-json")
 
 
 def test_objects_and_lists_are_counted_before_they_are_built(client: httpx2.Client, rows: Rows) -> None:
     many = b'{"actor": "anything", "payload": {"x": [' + b",".join([b"[]"] * jsonsafe.MAX_CONTAINERS) + b"]}}"
-    refused = client.post("/api/v1/tasks", content=many, headers=JSON)
+    refused = client.post("/api/v1/tasks", content=many, headers=AS_JSON)
     expect_problem(refused, 400, "invalid-json", detail="more than 100000 objects and lists")
     assert rows() == NOTHING
     text = json.dumps('"' + "[{" * jsonsafe.MAX_CONTAINERS)
-    accepted = client.post("/api/v1/tasks", content=body(payload={"x": json.loads(text)}), headers=JSON)
+    accepted = client.post("/api/v1/tasks", content=body(payload={"x": json.loads(text)}), headers=AS_JSON)
     assert accepted.status_code == 202, accepted.text
 
 

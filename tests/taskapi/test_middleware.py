@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
-from taskapi.middleware import is_local
+from taskapi.guard.network import is_local_name as is_local
 from tests.taskapi.problems import expect_problem
 from tests.taskapi.running import RunningServer
 

@@ -35,7 +35,7 @@ def up(as_json: JsonOption = False) -> None:
     from deploy.cli.exits import BAD_INPUT, Failure
     from deploy.cli.output import print_json_line
     from deploy.cli.store import open_store, read_settings
-    from deploy.cli.up.address import find_free_port, format_url, responds_ok
+    from deploy.cli.up.address import find_free_port, find_own_host, format_url, responds_ok
     from deploy.cli.up.demo import run_demo_providers
     from deploy.cli.up.embedded import EmbeddedPostgres
     from deploy.cli.up.messages import Messages
@@ -51,7 +51,8 @@ def up(as_json: JsonOption = False) -> None:
         raise Failure(BAD_INPUT, str(SettingsError(wrong)))
     data_dir = settings.data_dir.resolve()
     port = find_free_port(settings.host, settings.port)
-    url = format_url(settings.host, port)
+    own_host = find_own_host(settings.host)
+    url = format_url(own_host, port)
     postgres = EmbeddedPostgres(data_dir) if settings.database_url is None else None
     messages = Messages(quiet=as_json)
     with run_demo_providers(settings.demo_providers):
@@ -62,11 +63,12 @@ def up(as_json: JsonOption = False) -> None:
 
         def is_ready() -> bool:
             registered = {worker["pid"] for worker in list_workers()}
-            return bool(registered & find_descendants(workers.pid or 0)) and responds_ok(settings.host, port, "/readyz")
+            return bool(registered & find_descendants(workers.pid or 0)) and responds_ok(own_host, port, "/readyz")
 
         messages.print_starting(postgres.folder if postgres else None)
         with open_store(current_schema=False):
             messages.print_migrated(migration.migrate())
+            _require_key_for(settings.host)
             try:
                 supervisor.start(is_ready)
                 if not supervisor.stop_requested:
@@ -81,6 +83,20 @@ def up(as_json: JsonOption = False) -> None:
         messages.print_stopped(postgres_runs=postgres is not None and postgres.alive)
 
 
+def _require_key_for(host: str) -> None:
+    """Without API keys the server would refuse everybody who comes from another machine. Says so before it starts."""
+    from deploy.cli.exits import BAD_INPUT, Failure
+    from deploy.cli.up.address import is_loopback
+    from state.access.keys import read_keys
+
+    if not is_loopback(host) and not read_keys().configured:
+        raise Failure(
+            BAD_INPUT,
+            f"CALLBOARD_HOST={host}: without API keys the server answers only programs of its own machine. Create a "
+            "key first (callboard keys create NAME --role operator), or leave CALLBOARD_HOST unset.",
+        )
+
+
 def _build_services(settings: "Settings", data_dir: Path, port: int) -> "tuple[Service, Service]":
     from deploy.cli.up.logtail import rotate
     from deploy.cli.up.service import Service
@@ -91,7 +107,8 @@ def _build_services(settings: "Settings", data_dir: Path, port: int) -> "tuple[S
     workers = ["-m", "dramatiq", "actors", "--processes", str(settings.processes),
                "--threads", str(settings.threads)]  # fmt: skip
     http = ["-m", "uvicorn", "--app-dir", "http", "--factory", "taskapi:create_app", "--host", settings.host,
-            "--port", str(port), "--timeout-graceful-shutdown", "3"]  # fmt: skip
+            "--port", str(port), "--timeout-graceful-shutdown", "3", "--no-proxy-headers", "--no-server-header",
+            "--http", "taskapi.guard.connections:Connection"]  # fmt: skip
     return (
         Service("workers", workers, environment, rotate(logs / "workers.log")),
         Service("http", http, environment, rotate(logs / "http.log")),

@@ -2,6 +2,7 @@
 
 import http.client
 import socket
+from ipaddress import ip_address
 
 from deploy.cli.exits import COMMAND_FAILED, Failure
 
@@ -21,6 +22,20 @@ def find_free_port(host: str, port: int) -> int:
             f"To use another port: CALLBOARD_PORT={port + 1} callboard up",
         ) from taken
     return port
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs of this machine can reach the address, by what it resolves to."""
+    try:
+        found = {ip_address(place[0]) for *_, place in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except (OSError, ValueError):
+        return False
+    return all(address.is_loopback for address in found)
+
+
+def find_own_host(host: str) -> str:
+    """Returns the host by which this machine reaches its server: a wildcard is not an address."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (compared, not listened on)
 
 
 def format_url(host: str, port: int) -> str:

@@ -37,6 +37,7 @@ class Operation:
     headers: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()  # tokens, see taskapi.api.problems
     older_paths: tuple[str, ...] = ()  # lead to the same handler, and are marked as deprecated
+    by_token: bool = False  # a stream token in the query may stand for the key
     role: Role | Literal["anyone"] = field(kw_only=True)
     scope: Scope = field(kw_only=True)
 
@@ -55,6 +56,11 @@ def build_routes(operations: Iterable[Operation]) -> list[Route]:
         for path in operation.paths:
             by_path.setdefault(path, {})[operation.method] = operation
     return [Route(path, _dispatch_by_method(methods), methods=list(methods)) for path, methods in by_path.items()]
+
+
+def find_pages(operations: Iterable[Operation]) -> frozenset[str]:
+    """Returns the paths that answer a page for people."""
+    return frozenset(each.path for each in operations if each.responses.get(200) == "text/html")
 
 
 def _dispatch_by_method(operations: dict[str, Operation]) -> Handler:

@@ -28,6 +28,8 @@ from state.errors import (
     InvalidPayload,
     InvalidWorkflow,
     ItemNotFound,
+    KeyNotFound,
+    LastOperatorKey,
     NotReady,
     ProjectNotFound,
     PromptNotFound,
@@ -43,6 +45,7 @@ from state.errors import (
     WorkflowNotFound,
     WorkflowNotRunning,
 )
+from taskapi.guard.request_ids import get_request_id
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -51,8 +54,10 @@ PROBLEMS: dict[str, tuple[int, str]] = {  # status and title by token
     "empty-body": (400, "The body is empty"),
     "invalid-encoding": (400, "The body is not UTF-8"),
     "invalid-json": (400, "The body is not JSON"),
+    "unauthorized": (401, "An API key is needed"),
     "forbidden": (403, "Your key does not allow this"),
     "foreign-origin": (403, "Pages of other sites may not do this"),
+    "local-only": (403, "Without API keys the server answers its own machine only"),
     "not-found": (404, "There is nothing here"),
     "task-not-found": (404, "No such task"),
     "content-not-found": (404, "No such content"),
@@ -66,24 +71,30 @@ PROBLEMS: dict[str, tuple[int, str]] = {  # status and title by token
     "prompt-not-found": (404, "No such prompt"),
     "project-not-found": (404, "No such project"),
     "item-not-found": (404, "No such item"),
+    "key-not-found": (404, "No such API key"),
     "workflow-not-found": (404, "No such workflow"),
     "step-not-found": (404, "The workflow has no such step"),
     "method-not-allowed": (405, "This method is not possible here"),
+    "request-timeout": (408, "The body did not arrive in time"),
     "illegal-transition": (409, "Not possible in this status"),
     "dedup-key-taken": (409, "Another task holds its dedup key"),
     "queue-already-running": (409, "The queue of this project is already running"),
     "workflow-not-running": (409, "Tasks can be added to a running workflow only"),
     "steps-still-failed": (409, "Steps of the workflow must be repaired first"),
+    "last-operator-key": (409, "No operator's key would be left"),
     "idempotency-pending": (409, "The first request is still under way"),
     "body-too-large": (413, "The body is too large"),
+    "unsupported-media-type": (415, "The body must be application/json"),
     "range-not-satisfiable": (416, "No such range of bytes"),
-    "misdirected-request": (421, "This server answers on the local machine only"),
+    "misdirected-request": (421, "Without API keys the server has local names only"),
     "empty-filter": (422, "A filter is required, or `all`"),
     "invalid-input": (422, "A field of the body is wrong"),
     "invalid-workflow": (422, "The workflow cannot run as it is declared"),
     "invalid-parameter": (422, "A parameter or header is wrong"),
     "idempotency-conflict": (422, "The key was used with another body"),
+    "too-many-requests": (429, "The key has reached a limit"),
     "internal-error": (500, "Something went wrong on our side"),
+    "too-many-connections": (503, "The server has too many connections"),
     "not-ready": (503, "The database does not answer"),
     "content-store-failed": (503, "The content store does not answer"),
 }
@@ -97,6 +108,8 @@ _TOKENS_BY_ERROR: dict[type[StateError], str] = {  # errors whose text says ever
     GenerationNotFound: "generation-not-found",
     IdempotencyConflict: "idempotency-conflict",
     ItemNotFound: "item-not-found",
+    KeyNotFound: "key-not-found",
+    LastOperatorKey: "last-operator-key",
     ProjectNotFound: "project-not-found",
     PromptNotFound: "prompt-not-found",
 }
@@ -111,6 +124,7 @@ class ProblemView(BaseModel):
     status: int
     detail: str
     error: str
+    request_id: str | None = None
     field: str | None = None
     task_id: str | None = None
     workflow_id: str | None = None
@@ -155,6 +169,7 @@ class Problem(Exception):
             "status": self.status,
             "detail": jsonsafe.clean_text(self.detail, _MAX_ECHO),
             "error": self.token,
+            **({"request_id": request_id} if (request_id := get_request_id()) else {}),
             **self.members,
         }
         return Response(jsonsafe.dump(document), self.status, self.headers, MEDIA_TYPE)

@@ -1,0 +1,122 @@
+"""Connections to uvicorn: how many there are, and how long a client may take to send the headers of a request or to
+read an answer. An application sees neither: start uvicorn with `--http taskapi.guard.connections:Connection`."""
+
+import asyncio
+import resource
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from state.logs import log
+from state.settings import get_settings
+from taskapi.api.problems import Problem
+
+if TYPE_CHECKING:
+    from uvicorn.server import ServerState
+
+_OTHER_FILES = 128  # of the process: the database, listeners, contents that are sent
+
+
+class ConnectionGuard(asyncio.Protocol):
+    header_seconds = 10.0  # from the connection, or the first byte of a further request, to the end of the headers
+    read_seconds = 60.0  # that a client may read nothing while there is something to read
+
+    server_state: "ServerState"
+    transport: asyncio.Transport
+    cycle: Any  # the request that is being served; of the connection's last one, when there is none
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._headers_due: asyncio.TimerHandle | None = None
+        self._reading_due: asyncio.TimerHandle | None = None
+        self._idle_since: float | None = None  # None: a request is being served
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._wait_for_headers()
+        if len(self.server_state.connections) > limit_connections():
+            self._make_room()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_serving():
+            self._idle_since = None
+            self._stop_waiting_for_headers()
+        elif self._headers_due is None:
+            self._wait_for_headers()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()  # type: ignore[misc]  # a method of uvicorn's protocols
+        if not self._is_serving():
+            self._idle_since = asyncio.get_running_loop().time()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reading_due = asyncio.get_running_loop().call_later(self.read_seconds, self._drop, "reads nothing")
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_waiting_for_reader()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting_for_headers()
+        self._stop_waiting_for_reader()
+        super().connection_lost(exc)
+
+    def _is_serving(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _wait_for_headers(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._idle_since = loop.time()
+        self._headers_due = loop.call_later(self.header_seconds, self._drop, "sends no request")
+
+    def _stop_waiting_for_headers(self) -> None:
+        if self._headers_due is not None:
+            self._headers_due.cancel()
+            self._headers_due = None
+
+    def _stop_waiting_for_reader(self) -> None:
+        if self._reading_due is not None:
+            self._reading_due.cancel()
+            self._reading_due = None
+
+    def _make_room(self) -> None:
+        """The connection that has been without a request for longest gives way to this one. So clients that open
+        connections and send nothing displace each other, and not those who work."""
+        idle = {
+            connection: connection._idle_since
+            for connection in self.server_state.connections
+            if isinstance(connection, ConnectionGuard) and connection is not self and connection._idle_since is not None
+        }
+        if idle:
+            min(idle, key=lambda connection: idle[connection]).transport.abort()
+            return
+        log.warning("connection refused: there are too many", limit=limit_connections())
+        self.transport.write(_REFUSAL)
+        self.transport.close()
+
+    def _drop(self, what: str) -> None:
+        log.info("connection dropped", client=what)
+        self.transport.abort()  # to close it would wait for what the client does not read
+
+
+def limit_connections() -> int:
+    """CALLBOARD_MAX_CONNECTIONS, or as many as the process may have open files."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(get_settings().max_connections, max(files - _OTHER_FILES, 1))
+
+
+def _build_refusal() -> bytes:
+    body = bytes(Problem("too-many-connections", "Try again in a moment.").to_response().body)
+    head = (
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 2\r\n"
+        f"X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+_REFUSAL = _build_refusal()
+
+Connection = type("Connection", (ConnectionGuard, AutoHTTPProtocol), {})
+"""uvicorn's protocol (httptools if it is installed, else h11) with these limits."""

@@ -1,0 +1,25 @@
+"""CORS (cross-origin resource sharing) for the origins that CALLBOARD_CORS_ORIGINS names, and for no others."""
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from state.settings import get_settings
+
+
+class ConfiguredOrigins:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._allowed = {origin.encode() for origin in get_settings().cors_origins}
+        self._sharing = CORSMiddleware(
+            app,
+            allow_origins=get_settings().cors_origins,
+            allow_methods=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
+            allow_headers=("Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Request-ID"),
+            expose_headers=("X-Request-ID", "Retry-After", "Location"),
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        allowed = scope["type"] == "http" and any(
+            name == b"origin" and value in self._allowed for name, value in scope["headers"]
+        )
+        await (self._sharing if allowed else self._app)(scope, receive, send)

@@ -1,0 +1,106 @@
+"""The network as an attacker: without API keys, only programs of this machine are served, and only directly."""
+
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+
+import anyio
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from state.database.errors import DatabaseError
+from state.errors import NotReady
+from taskapi.api.problems import Problem
+
+_AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?")
+_FORWARDED = re.compile(  # by proxies, content delivery networks and the load balancers of clouds
+    rb"forwarded|via|cdn-loop|client-ip|x-(forwarded|original|envoy|azure|appengine|cluster|client|real|proxy\w*)(-.*)?|"
+    rb"(cf|true|fly|fastly)-(connecting|client)-ip(v6)?"
+)
+_LIVENESS = "/livez"
+_PATIENCE = 0.5  # seconds
+_REMEDY = (
+    "This server has no API keys, so it answers only programs of its own machine. Create a key there (callboard keys "
+    "create) and send it as `Authorization: Bearer`."
+)
+
+
+class NetworkGuard:
+    """Refuses strangers while there are no API keys. With keys, the key of a request decides, whatever its address and
+    Host are: a browser never sends a key by itself, so DNS rebinding gains nothing."""
+
+    def __init__(self, app: ASGIApp, serves_strangers: Callable[[Scope], Awaitable[bool]]) -> None:
+        self._app = app
+        self._serves_strangers = serves_strangers
+        self._open = False  # for ever, once it is true: rows of keys are never deleted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._open:
+            stranger = find_stranger(scope)
+            if stranger is not None and not await self._may_pass(scope):
+                raise stranger
+        await self._app(scope, receive, send)
+
+    async def _may_pass(self, scope: Scope) -> bool:
+        if scope["path"] == _LIVENESS:  # must not need the database, or a failure of it restarts every server
+            with anyio.move_on_after(_PATIENCE), suppress(DatabaseError, NotReady):
+                return await self._look(scope)
+            return True
+        return await self._look(scope)
+
+    async def _look(self, scope: Scope) -> bool:
+        self._open = await self._serves_strangers(scope)
+        return self._open
+
+
+def find_stranger(scope: Scope) -> Problem | None:
+    """Returns the problem of a request that a stranger may have sent, by its connection and its headers."""
+    if not _is_local_socket(scope):
+        return Problem("local-only", f"The connection does not begin and end on this machine. {_REMEDY}")
+    if scope["http_version"] == "1.0":
+        return Problem("local-only", f"HTTP/1.0 is what proxies speak. {_REMEDY}")
+    hosts = 0
+    for name, value in scope["headers"]:
+        if name == b"host":
+            hosts += 1
+            if not is_local_name(value.decode("latin-1")):  # DNS rebinding: a foreign name that leads to 127.0.0.1
+                detail = f"Use localhost, 127.0.0.1 or [::1] as the server's name. {_REMEDY}"
+                return Problem("misdirected-request", detail)
+        elif _FORWARDED.fullmatch(name):
+            detail = f"A proxy has forwarded this request ({name.decode('latin-1')}). {_REMEDY}"
+            return Problem("local-only", detail)
+    if hosts != 1:
+        return Problem("misdirected-request", f"A request needs one Host. {_REMEDY}")
+    return None
+
+
+def _is_local_socket(scope: Scope) -> bool:
+    """Looks at both ends: a server on 0.0.0.0 is also reached through the machine's other addresses, and a router may
+    bring packets from elsewhere to 127.0.0.1."""
+    server, client = scope.get("server"), scope.get("client")
+    if server is None:
+        return False
+    if client is None:
+        return server[1] is None  # a Unix socket has a path and no port, and its other end has no name
+    return is_loopback(server[0]) and is_loopback(client[0])
+
+
+@lru_cache(maxsize=1024)
+def is_loopback(address: str) -> bool:
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:  # a socket for both IPv4 and IPv6
+        parsed = parsed.ipv4_mapped
+    return parsed.is_loopback
+
+
+def is_local_name(authority: str) -> bool:
+    """Whether a host name, with or without a port, means this machine."""
+    match = _AUTHORITY.fullmatch(authority)
+    if match is None:
+        return False
+    host = match[1].strip("[]").lower()
+    return host == "localhost" or is_loopback(host)

@@ -1,0 +1,45 @@
+"""Bodies that arrive too slowly are given up: a byte now and then would keep a request waiting forever."""
+
+import time
+
+import anyio
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from taskapi.api.problems import Problem
+
+
+class BodyDeadline:
+    """A body has `grace` seconds, and a second more for each `rate` bytes that have arrived."""
+
+    def __init__(self, app: ASGIApp, grace: float = 10.0, rate: float = 16 * 1024) -> None:
+        self._app = app
+        self._grace = grace
+        self._rate = rate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        deadline: float | None = None
+        whole = False  # after the body, or once the answer has begun, `receive` waits for the client to leave
+
+        async def receive_in_time() -> Message:
+            nonlocal deadline, whole
+            if whole:
+                return await receive()
+            if deadline is None:
+                deadline = time.monotonic() + self._grace
+            with anyio.move_on_after(deadline - time.monotonic()):
+                message = await receive()
+                deadline += len(message.get("body", b"")) / self._rate
+                whole = not message.get("more_body", False)
+                return message
+            # The rest of the body would be taken for the next request.
+            raise Problem("request-timeout", "Send the body faster.", headers={"Connection": "close"})
+
+        async def note_answer(message: Message) -> None:
+            nonlocal whole
+            whole = True
+            await send(message)
+
+        await self._app(scope, receive_in_time, note_answer)

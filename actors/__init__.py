@@ -17,8 +17,8 @@ broker = TaskBroker()
 dramatiq.set_broker(broker)
 set_provider(LocalSandboxes())
 
-from actors import agent, agents, embedding, media, project_run, summarize  # noqa: E402  (they need the broker)
+from actors import agent, agents, embedding, media, project_run, summarize, webhook  # noqa: E402  (they need the broker)
 
 load_actors()
 
-__all__ = ["agent", "agents", "broker", "embedding", "media", "project_run", "summarize"]
+__all__ = ["agent", "agents", "broker", "embedding", "media", "project_run", "summarize", "webhook"]

@@ -105,8 +105,13 @@ def make_error_from_response(response: httpx2.Response, service: str) -> Provide
     return kind(
         f"{service} answered {response.status_code}" + (f": {body}" if body else ""),
         details={"service": service, "status": response.status_code, "body": body},
-        retry_after=find_retry_after(response.status_code, response.headers.get("retry-after")),
+        retry_after=find_wait(response),
     )
+
+
+def find_wait(response: httpx2.Response) -> float | None:
+    """Returns the seconds that the service asks to wait, if it does."""
+    return find_retry_after(response.status_code, response.headers.get("retry-after"))
 
 
 def make_error_from_exception(exception: httpx2.HTTPError | httpx2.InvalidURL, service: str) -> ProviderError:

@@ -13,6 +13,12 @@ class TaskNotFound(StateError):
         self.task_id = task_id
 
 
+class NoWebhook(StateError):
+    def __init__(self, task_id: str) -> None:
+        super().__init__(f"Task {task_id} was submitted without a webhook_url.")
+        self.task_id = task_id
+
+
 class Forbidden(StateError):
     """The caller's role or tenant does not allow this. The text says what is needed."""
 

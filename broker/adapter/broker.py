@@ -16,7 +16,9 @@ from broker.task import TaskActor
 from state import submit
 from state.agents.guard import require_may_create
 
-_OPTIONS = ("queue", "priority", "max_attempts", "available_at", "max_age_seconds", "tenant")
+_OPTIONS = (
+    "queue", "priority", "max_attempts", "available_at", "max_age_seconds", "tenant", "webhook_url", "webhook_events"
+)  # fmt: skip
 
 
 class TaskBroker(PostgresBroker):

@@ -58,7 +58,9 @@ CREATE TABLE callboard.tasks (
     started_at       timestamptz,
     finished_at      timestamptz,
     updated_at       timestamptz NOT NULL,
-    hidden_at        timestamptz
+    hidden_at        timestamptz,
+    webhook_url      text,
+    webhook_events   text[]
 ) WITH (
     fillfactor = 85,
     autovacuum_vacuum_scale_factor = 0.01,
@@ -97,6 +99,8 @@ COMMENT ON COLUMN callboard.tasks.bounces IS 'How often the task was woken for o
 COMMENT ON COLUMN callboard.tasks.available_at IS 'The earliest start.';
 COMMENT ON COLUMN callboard.tasks.max_age IS 'Seconds from available_at to expires_at, as they were asked for: a revived task gets them again.';
 COMMENT ON COLUMN callboard.tasks.expires_at IS 'A task that has not started by then is dead.';
+COMMENT ON COLUMN callboard.tasks.webhook_url IS 'Where moves of the task are reported (queue_webhooks); NULL: nowhere.';
+COMMENT ON COLUMN callboard.tasks.webhook_events IS 'The statuses whose beginning is reported.';
 COMMENT ON COLUMN callboard.tasks.hidden_at IS 'When the finished task was deleted by a user; the row stays as audit trail.';
 
 -- History must not slow the live tasks: apart from the primary key and the last three, every index covers only the

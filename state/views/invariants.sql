@@ -60,6 +60,16 @@ SELECT 'agent event without its embedding job', e.task_id, NULL
 FROM callboard.agent_events e
 WHERE NOT EXISTS (SELECT FROM callboard.tasks j WHERE j.id = e.job_id)
 UNION ALL
+SELECT 'webhook event without its delivery', t.id, NULL
+FROM callboard.tasks t JOIN callboard.events e ON e.task_id = t.id AND e.kind = 'status' AND e.data ->> 'from' IS NOT NULL
+WHERE t.webhook_url IS NOT NULL AND e.data ->> 'to' = ANY (t.webhook_events)
+  AND NOT EXISTS (SELECT FROM callboard.webhook_deliveries d WHERE d.task_id = t.id AND d.n = e.n)
+UNION ALL
+SELECT 'webhook delivery without its task or event', d.delivery_id, NULL
+FROM callboard.webhook_deliveries d
+WHERE NOT EXISTS (SELECT FROM callboard.tasks t WHERE t.id = d.delivery_id AND t.actor = 'webhook')
+   OR NOT EXISTS (SELECT FROM callboard.events e WHERE e.task_id = d.task_id AND e.n = d.n AND e.kind = 'status')
+UNION ALL
 SELECT 'two running at one target', min(t.id), coalesce(t.tenant, '') || '/' || t.target
 FROM callboard.tasks t
 WHERE t.status = 'running' AND t.target IS NOT NULL

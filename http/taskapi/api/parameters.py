@@ -10,7 +10,7 @@ from state.errors import TaskNotFound
 from state.tasks.ids import is_task_id
 from taskapi.api.problems import Problem
 
-_MAX_POSITION = 2**31 - 1  # the n of an event is an integer of four bytes
+MAX_POSITION = 2**31 - 1  # the n of an event is an integer of four bytes
 _MAX_KEY = 255  # characters of an Idempotency-Key
 
 _Query = TypeVar("_Query", bound=BaseModel)
@@ -24,13 +24,21 @@ def _require_digits(value: object) -> object:
 
 
 Count = Annotated[int, BeforeValidator(_require_digits)]
-Position = Annotated[Count, Field(ge=0, le=_MAX_POSITION)]  # the n of an event; 0 is before the first event
+Position = Annotated[Count, Field(ge=0, le=MAX_POSITION)]  # the n of an event; 0 is before the first event
 
 
 class TenantQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     tenant: str | None = Field(None, min_length=1, max_length=200)
+
+
+class TokenQuery(BaseModel):
+    """The query of operations that take a stream token in place of a key. Access control reads it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    token: str | None = Field(None, description="A stream token, for clients that cannot send the key in a header.")
 
 
 def parse_query(request: Request, model: type[_Query]) -> _Query:
@@ -63,4 +71,4 @@ def parse_idempotency_key(request: Request) -> str | None:
 
 
 def is_position(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 10 and int(text) <= _MAX_POSITION
+    return text.isascii() and text.isdecimal() and len(text) <= 10 and int(text) <= MAX_POSITION

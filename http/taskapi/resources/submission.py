@@ -12,6 +12,7 @@ from state.errors import InvalidPayload
 from state.tasks.idempotency import run_once
 from state.tasks.new_task import NewTask
 from state.tasks.submission import submit_new
+from state.webhooks.subscription import DEFAULT, MAX_URL, POSSIBLE, WebhookEvent
 from taskapi.api.bodies import parse_body, read_raw_body
 from taskapi.api.moments import Moment
 from taskapi.api.operation import PREFIX, Operation
@@ -40,6 +41,15 @@ class TaskOptions(BaseModel):
     dedup_key: str | None = Field(None, min_length=1, max_length=200)
     dedup_ttl_seconds: float = Field(24 * 3600.0, ge=0, description="The longest time that the key is held.")
     workflow_id: str | None = Field(None, max_length=200, description="A running workflow that the task joins.")
+    webhook_url: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_URL,
+        description="Where moves of the task are reported, signed: an https URL.",
+    )
+    webhook_events: list[WebhookEvent] | None = Field(
+        None, min_length=1, max_length=len(POSSIBLE), description=f"Unset: {', '.join(DEFAULT)}."
+    )
 
     def build_task(self, actor: str, payload: dict[str, Any]) -> NewTask:
         options = {name: getattr(self, name) for name in TaskOptions.model_fields}

@@ -1,0 +1,97 @@
+"""Webhooks: tells the receiver that a task has moved, signed as Standard Webhooks says. The task of the delivery is
+queued by the move itself (state/functions/queue_webhooks.sql, which has the same queue, limits and age)."""
+
+import time
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from broker import Context, task
+from providers.errors import InvalidInput, ProviderError
+from providers.guarded import ConnectionPolicy
+from providers.webhooks import send_webhook
+from state.gates import Gate
+from state.settings import get_settings
+from state.tasks.catalog import RetryPolicy
+from state.webhooks.messages import Message, read_message
+from state.webhooks.secrets import get_signing_secrets
+from state.webhooks.signatures import sign
+
+MAX_ATTEMPTS = 10
+AT_ONCE = 2  # deliveries to one receiver: a slow one holds so many threads of the cluster, and nobody else up
+_MINUTE, _HOUR = 60.0, 3600.0
+
+SCHEDULE = (
+    5.0, 5 * _MINUTE, 30 * _MINUTE, 2 * _HOUR, 5 * _HOUR, 10 * _HOUR, 14 * _HOUR, 20 * _HOUR, 24 * _HOUR
+)  # fmt: skip
+"""Seconds before each further attempt, as the standard suggests: three days in all."""
+
+
+class WebhookRequest(BaseModel):
+    """Ids only. The URL and the secret are read when the message is sent."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    task_id: str = Field(pattern=r"^tq_[0-9a-f]{32}$")
+    n: int = Field(ge=1)
+    gate: str
+
+
+class Delivered(BaseModel):
+    status: int
+    duration_ms: int
+
+
+def receiver_gate(request: WebhookRequest) -> list[Gate]:
+    return [Gate(request.gate, AT_ONCE, breaker=True)]
+
+
+@task(
+    queue="webhooks",
+    max_attempts=MAX_ATTEMPTS,
+    max_age=4 * 24 * _HOUR,  # a receiver that is down costs no attempts while its breaker is open
+    time_limit=120,
+    policy=RetryPolicy(default=SCHEDULE),
+    gates=receiver_gate,
+    created_by="the moves of tasks that have a webhook_url",
+)
+def webhook(ctx: Context, request: WebhookRequest) -> Delivered:
+    """Delivers an event of a task to its webhook."""
+    with ctx.shielded():
+        message = read_message(request.task_id, request.n)
+        if message is None:
+            raise InvalidInput(f"Task {request.task_id} has no event {request.n} to deliver.")
+        headers = _make_headers(message)
+    try:
+        answer = send_webhook(message.url, message.body, headers, make_policy())
+    except ProviderError as failure:
+        failure.retry_after = _choose_wait(ctx, failure.retry_after)
+        raise
+    return Delivered(status=answer.status, duration_ms=answer.duration_ms)
+
+
+def make_policy() -> ConnectionPolicy:
+    settings = get_settings()
+    trusted = {host.replace("[", "").replace("]", "") for host in settings.webhook_hosts}  # as an IPv6 host is compared
+    return ConnectionPolicy(frozenset(trusted), settings.webhook_seconds)
+
+
+def _make_headers(message: Message) -> dict[str, str]:
+    """Each attempt is signed anew, with the secrets of its moment: a rotation between two attempts loses nothing."""
+    timestamp = int(time.time())  # receivers compare it with their own clocks
+    secrets = [each.secret for each in get_signing_secrets(message.tenant)]
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "Callboard",
+        "webhook-id": message.id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign(secrets, message.id, timestamp, message.body),
+    }
+
+
+def _choose_wait(ctx: Context, requested: float | None) -> float | None:
+    """A receiver may ask for a longer wait than that of the schedule, not for a shorter one: ten attempts within a
+    minute would be the last."""
+    if requested is None:
+        return None
+    attempt = ctx.attempt - (ctx.max_attempts - MAX_ATTEMPTS)  # since the delivery was revived
+    return max(requested, SCHEDULE[min(attempt, len(SCHEDULE)) - 1])

@@ -1,0 +1,1 @@
+SELECT FROM callboard.add_webhook_secret(%(tenant)s, %(secret)s)

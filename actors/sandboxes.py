@@ -10,6 +10,7 @@ from providers.sandbox.limits import Limits
 from providers.sandbox.processes import Process
 from providers.sandbox.sandbox import Sandbox
 from providers.sandbox.supervisor import KILL_SECONDS
+from state.disk import make_private
 from state.sandboxes import OpenSandbox
 from state.settings import get_settings
 
@@ -20,10 +21,12 @@ class LocalSandboxes:
     def start(self, command: Sequence[str], *, name: str, seconds: float, folder: str | None, **limits: int) -> Sandbox:
         settings = get_settings()
         box = choose_box(settings.sandbox, settings.sandbox_image, settings.sandbox_folders)
-        return Sandbox(command, Limits(seconds=seconds, **limits), _workspaces(), box=box, folder=folder, name=name)
+        return Sandbox(
+            command, Limits(seconds=seconds, **limits), _make_workspaces(), box=box, folder=folder, name=name
+        )
 
     def open_folder(self) -> Folder:
-        return Folder(_workspaces(), Limits().disk)
+        return Folder(_make_workspaces(), Limits().disk)
 
     def kill_leftovers(self, sandbox: OpenSandbox) -> tuple[int, list[Process]]:
         survivors = zip(sandbox.survivors, sandbox.survivor_ticks, strict=True)
@@ -43,3 +46,9 @@ class LocalSandboxes:
 
 def _workspaces() -> Path:
     return get_settings().data_dir / "workspaces"
+
+
+def _make_workspaces() -> Path:
+    folder = _workspaces()
+    make_private(folder)
+    return folder

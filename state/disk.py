@@ -16,9 +16,11 @@ def sync(path: Path) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Creates a folder that only its user and group can enter, or takes everybody else's rights to one that exists. A
-    folder of another user, or one that everybody may write to (such as /tmp), stays as it is."""
-    folder.mkdir(mode=0o750, parents=True, exist_ok=True)
+    """Creates a folder that only its user and group can enter, with those above it, or takes everybody else's rights to
+    one that exists. A folder of another user, or one that everybody may write to (such as /tmp), stays as it is."""
+    if not folder.parent.exists():
+        make_private(folder.parent)
+    folder.mkdir(mode=0o750, exist_ok=True)
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & stat.S_IRWXO and not mode & stat.S_ISVTX:
         with suppress(PermissionError):

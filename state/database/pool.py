@@ -35,7 +35,7 @@ class Database:
 
     def __init__(self) -> None:
         settings = get_settings()
-        self._embedded = EmbeddedPostgres(settings.data_dir)
+        self._embedded = EmbeddedPostgres(settings.data_dir, f"callboard_{settings.database_role}")
         self._url = settings.database_url
         self._direct_url = settings.direct_url
         # A pooler in transaction mode loses what a session has prepared or set.

@@ -1,6 +1,7 @@
 -- Says why a task waits: at which gate, what closes the gate now, the task's position in the line (counted up to a
 -- limit), and an estimate of the time, made from the pace of its actor.
 CREATE OR REPLACE FUNCTION callboard.why_waiting(t callboard.tasks) RETURNS jsonb LANGUAGE plpgsql STABLE
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp  -- views call it for roles that may read nothing else
 SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE

@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from state.database import Row, fetch_one, retrying
+from state.disk import make_private
 from state.errors import ContentNotFound, ContentStoreFailed
 from state.media.stores import get_store
 from state.settings import get_settings
@@ -65,7 +66,8 @@ def scratch_folder(task_id: str, epoch: int) -> Iterator[Path]:
     parent = get_settings().data_dir.absolute() / "tmp"
     folder = parent / f"{task_id}.{epoch}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(parent)
+        folder.mkdir(exist_ok=True)
         _remove_abandoned(parent, task_id, epoch)
     except OSError as failed:
         raise ContentStoreFailed(f"Cannot work in {parent}: {failed.strerror}") from failed

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from state.disk import sync
+from state.disk import make_private, sync
 from state.errors import ContentNotFound, ContentStoreFailed
 from state.settings import get_settings
 
@@ -42,7 +42,8 @@ class FileStore:
     def put(self, file: Path, sha256: str, media_type: str) -> None:  # noqa: ARG002  (the row has it)
         final = self._path(sha256)
         try:
-            final.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self._folder)
+            final.parent.mkdir(exist_ok=True)
             if final.exists() and final.stat().st_size == file.stat().st_size:
                 return
             file.chmod(0o640)  # only the owner can read temporary files; the server may be another user of the group

@@ -2,7 +2,7 @@
 
 `state/tables/` is the whole schema: a new database is made from it. `state/migrations/` carries the databases of
 earlier releases to the same schema, so a change of a table is made in both. Functions, views and the comments of tables
-are applied whenever they have changed."""
+are applied whenever they have changed, the rights of the roles (`state/roles/`) whenever anything has."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ from typing import Literal, LiteralString
 
 from state.database.fragments import read_filled
 
-Kind = Literal["tables", "migrations", "comments", "functions", "views"]
+Kind = Literal["tables", "migrations", "comments", "functions", "views", "roles"]
 
 _STATE = Path(__file__).parents[1]
 _AUTOCOMMIT = "-- autocommit"

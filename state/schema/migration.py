@@ -19,6 +19,8 @@ from state.database.statements import statement
 from state.errors import NotReady
 from state.schema.blockers import BlockerWatch
 from state.schema.files import SchemaFile
+from state.schema.roles import are_grants_due, grant_roles
+from state.schema.roles import script as roles_script
 from state.schema.steps import KINDS, Applied, Step, plan, plan_kind
 from state.schema.vectors import enable_vectors
 from state.schema.vectors import script as vectors_script
@@ -46,6 +48,8 @@ def migrate() -> list[str]:
             return []
         applied = [file.name for step in apply_pending(connection) for file in step.files]
         enable_vectors(connection)
+        if are_grants_due(connection):
+            grant_roles(connection)
         return applied
 
 
@@ -63,7 +67,8 @@ def script() -> str:
         steps = [] if _is_newer(found) else list(plan(_find_applied(connection)))
         text = psycopg.ClientCursor(connection)
         versions = {"version": VERSION, "supports": SUPPORTS}
-        if not steps and (_is_newer(found) or found == SchemaVersion(**versions)):
+        complete = found == SchemaVersion(**versions) and not are_grants_due(connection)
+        if not steps and (_is_newer(found) or complete):
             return "-- Nothing to do.\n"
         parts = [f"-- To schema {VERSION}. For psql, with ON_ERROR_STOP=1; a part that fails can be run again."]
         parts += [statement("schema_session"), statement("schema_bookkeeping")]
@@ -73,7 +78,7 @@ def script() -> str:
             body = [*(each for file in step.files for each in file.statements()), *applied]
             parts.append("\n".join([f"-- {names}", *(body if step.autocommit else ["BEGIN;", *body, "COMMIT;"])]))
         parts.append(text.mogrify(statement("schema_version_put"), versions) + ";")
-        parts.append(vectors_script())
+        parts += [vectors_script(), roles_script(connection)]
         return "\n\n".join(parts) + "\n"
 
 
@@ -86,6 +91,8 @@ def apply_pending(connection: Connection) -> Iterator[Step]:
         connection.execute(statement("schema_version_narrow"), {"supports": SUPPORTS})
     with BlockerWatch(connection.info.backend_pid) as watch:
         for kind in KINDS:
+            if kind == "functions" and are_grants_due(connection):  # they may use new tables, for whoever calls them
+                grant_roles(connection)
             for step in plan_kind(kind, _find_applied(connection)):  # read for each kind: a migration may drop views
                 _apply(connection, step, watch)
                 yield step

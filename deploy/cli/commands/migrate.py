@@ -30,6 +30,7 @@ def migrate(sql: SqlOption = False, as_json: JsonOption = False) -> None:
     from deploy.cli.store import open_store
     from state.agents.events import explain_missing_vectors
     from state.schema import migration
+    from state.schema.roles import explain_missing_roles
 
     with open_store(current_schema=False):
         if sql:
@@ -42,6 +43,7 @@ def migrate(sql: SqlOption = False, as_json: JsonOption = False) -> None:
         newer = migration.find_newer()
         applied = migration.migrate()
         missing = explain_missing_vectors()
+        without_rights = None if newer else explain_missing_roles()
     if as_json:
         print_json({"applied": applied})
     elif newer:
@@ -55,3 +57,5 @@ def migrate(sql: SqlOption = False, as_json: JsonOption = False) -> None:
         typer.echo("The database was already up to date.")
     if missing:
         typer.echo(f"Agent events will be searched by words, not by vectors: {missing}.", err=True)
+    if without_rights:
+        typer.echo(f"The SQL roles have no rights: {without_rights}", err=True)

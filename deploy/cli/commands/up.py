@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from deploy.cli.up.service import Service
     from state.settings import Settings
 
+_AS_ROOT = "running as root: whoever breaks into a worker or the server has the whole machine. Use another user."
+_ROLE = "CALLBOARD_DATABASE_ROLE"  # this process migrates, as the owner
+
 
 def up(as_json: JsonOption = False) -> None:
     """Start everything on this machine; Ctrl-C stops it.
@@ -66,6 +69,8 @@ def up(as_json: JsonOption = False) -> None:
             return bool(registered & find_descendants(workers.pid or 0)) and responds_ok(own_host, port, "/readyz")
 
         messages.print_starting(postgres.folder if postgres else None)
+        if os.geteuid() == 0:
+            messages.print_problem("up", "warning", _AS_ROOT)
         with open_store(current_schema=False):
             messages.print_migrated(migration.migrate())
             _require_key_for(settings.host)
@@ -110,8 +115,8 @@ def _build_services(settings: "Settings", data_dir: Path, port: int) -> "tuple[S
             "--port", str(port), "--timeout-graceful-shutdown", "3", "--no-proxy-headers", "--no-server-header",
             "--http", "taskapi.guard.connections:Connection"]  # fmt: skip
     return (
-        Service("workers", workers, environment, rotate(logs / "workers.log")),
-        Service("http", http, environment, rotate(logs / "http.log")),
+        Service("workers", workers, {**environment, _ROLE: "worker"}, rotate(logs / "workers.log")),
+        Service("http", http, {**environment, _ROLE: "api"}, rotate(logs / "http.log")),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deploy.cli.output import sanitize
+from state.disk import make_private
 
 _SHOWN_LEVELS = {"warning", "error", "critical"}
 _REPEAT_SECONDS = 15.0  # until a similar message is shown again
@@ -80,9 +81,11 @@ def _parse(line: str) -> Message:
 
 
 def rotate(log: Path) -> Path:
-    """Creates an empty log, and keeps the log of the run before as `.log.1`."""
-    log.parent.mkdir(parents=True, exist_ok=True)
+    """Creates an empty log, and keeps the log of the run before as `.log.1`. Other users cannot read them."""
+    make_private(log.parent.parent)
+    make_private(log.parent)
     if log.exists():
-        log.replace(log.with_suffix(".log.1"))
-    log.touch()
+        log.replace(before := log.with_suffix(".log.1"))
+        before.chmod(0o640)
+    log.touch(mode=0o640)
     return log

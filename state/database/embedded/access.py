@@ -16,7 +16,7 @@ _RULES = """\
 # Written by Callboard ({fingerprint}). Lines that are added below are kept.
 local all {roles} scram-sha-256
 """
-_SCRIPT = Path(__file__).parents[2] / "roles" / "embedded.sql"
+_SCRIPT = Path(__file__).with_name("roles.sql")
 
 
 def passwords_of(data: Path) -> Passwords:

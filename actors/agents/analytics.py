@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from broker import Context, agent
 from state.metrics.days import get_day
 from state.metrics.reads import TaskMetrics
+from state.schedules.declarations import declare_schedule
 
 
 class DailyInput(BaseModel):
@@ -54,6 +55,10 @@ class DailyReport(BaseModel):
     slowest: list[Group] = Field(description="The longest average latency first.")
     worker_heartbeat_delay: float | None = Field(description="The worst of the day, in seconds.")
     text: str = Field(description="The report in Markdown.")
+
+
+# When the last minutes of the day have been measured.
+declare_schedule("daily report", "15 0 * * *", "agent", {"agent_name": "analytics", "task_type": "daily"})
 
 
 @agent("analytics", "daily", priority="low")

@@ -30,6 +30,7 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
         errors.StepNotFound,
         errors.ProjectNotFound,
         errors.ItemNotFound,
+        errors.ScheduleNotFound,
     ) as missing:
         raise Failure(NOT_FOUND, str(missing)) from missing
     except (errors.InvalidPayload, errors.InvalidWorkflow) as refused:
@@ -42,6 +43,8 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
         errors.IllegalItemStatus,
         errors.QueueAlreadyRunning,
         errors.RunReplaced,
+        errors.ScheduleBusy,
+        errors.ScheduleExists,
     ) as refused:
         raise Failure(NOT_POSSIBLE, str(refused)) from refused
     except errors.NotReady as reason:
@@ -82,7 +85,7 @@ def _open(current_schema: bool) -> None:
     from state.schema.version import require_current_schema
 
     settings = read_settings()
-    _configure_logs(settings.log_level)
+    silence_logs()
     folder = settings.data_dir / "postgres"
     if current_schema and settings.database_url is None and not (folder / "PG_VERSION").exists():
         raise Failure(
@@ -98,11 +101,11 @@ def _open(current_schema: bool) -> None:
         require_current_schema()
 
 
-def _configure_logs(level: str) -> None:
+def silence_logs() -> None:
     """Commands print their results; their log is shown only at level debug."""
     from state import logs
 
-    logs.configure_logs("debug" if level == "debug" else "critical")
+    logs.configure_logs("debug" if read_settings().log_level == "debug" else "critical")
 
 
 def _join_lines(error: Exception) -> str:

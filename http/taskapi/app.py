@@ -39,6 +39,7 @@ from taskapi.resources import (
     actors,
     agent_events,
     agents,
+    batches,
     contents,
     control,
     deadletters,
@@ -53,10 +54,13 @@ from taskapi.resources import (
     prompts,
     providers,
     queues,
+    schedules,
     stream_tokens,
     submission,
     targets,
     tasks,
+    webhook_secrets,
+    webhooks,
     workers,
     workflow_control,
     workflows,
@@ -67,9 +71,12 @@ from taskapi.streams.queue_stream import QueueWatch
 
 OPERATIONS: list[Operation] = [
     *submission.OPERATIONS,
+    *batches.OPERATIONS,
     *tasks.OPERATIONS,
     *task_stream.OPERATIONS,
     *control.OPERATIONS,
+    *webhooks.OPERATIONS,
+    *webhook_secrets.OPERATIONS,
     *deadletters.OPERATIONS,
     *queues.OPERATIONS,
     *queue_stream.OPERATIONS,
@@ -78,6 +85,7 @@ OPERATIONS: list[Operation] = [
     *project_queue.OPERATIONS,
     *projects.OPERATIONS,
     *project_stream.OPERATIONS,
+    *schedules.OPERATIONS,
     *workflows.OPERATIONS,
     *workflow_stream.OPERATIONS,
     *workflow_control.OPERATIONS,
@@ -119,11 +127,13 @@ MIDDLEWARE = [  # from the outside to the inside: a request passes down, its ans
 _EXPECTED_FAILURES = (HTTPException, Problem, StateError, DatabaseUnavailable)
 
 
-def create_app(pace: Pace | None = None, caller: Caller | None = None) -> Starlette:
+def create_app(pace: Pace | None = None, caller: Caller | None = None, *, actors: bool = True) -> Starlette:
     """Creates the application. It connects to the database only when the server starts its lifespan. With a `caller`,
-    all requests are of this caller, and no key is asked for: only who may do what it may must reach the server."""
+    all requests are of this caller, and no key is asked for: only who may do what it may must reach the server.
+    Without `actors`, none are imported, which takes a while: for requests that need none."""
     configure_logs()
-    load_actors()
+    if actors:
+        load_actors()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -13,6 +13,9 @@ from state.maintenance.sweep import read_last_seen, remove_leftovers, sweep_due,
 from state.metrics.measurement import Measurement
 from state.projects.sweep import BATCH as RUNS
 from state.projects.sweep import sweep_runs
+from state.schedules.declarations import Declarations
+from state.schedules.starts import BATCH as SCHEDULES
+from state.schedules.starts import start_due
 from state.settings import get_settings
 from state.workers.registry import list_awaited_actors
 from state.workflows.sweep import BATCH as WORKFLOWS
@@ -45,11 +48,13 @@ class Housekeeping:
         self._warned: set[str] = set()
         self._last_line = ""
         self._workflows = WorkflowSweep()
+        self._declarations = Declarations()
         self._turn = 0
 
     def do_turn(self) -> bool:
         """Does all parts, each in one or several short transactions. Returns whether there is more to do right away."""
         parts: list[Callable[[], bool]] = [
+            self._start_schedules,
             self._move_due,
             self._end_too_old,
             self._end_leases,
@@ -57,7 +62,7 @@ class Housekeeping:
             self._wake_lines,
         ]
         if self._turn % SLOW_TURNS == 0:
-            parts.append(self._advance_workflows)
+            parts += [self._advance_workflows, self._write_declarations]
         if self._turn % SLOW_TURNS == 0 or self._measurement.unfinished:
             parts.append(self._measurement.take_turn)
         if self._turn % _LEFTOVER_TURNS == 0:
@@ -77,6 +82,18 @@ class Housekeeping:
         except Exception:
             log.exception("maintenance: a part of the turn failed", part=part.__name__)
             return None
+
+    def _start_schedules(self) -> bool:
+        until = time.monotonic() + _PART_SECONDS
+        while start_due() >= SCHEDULES:
+            if time.monotonic() >= until:
+                return True
+        return False
+
+    def _write_declarations(self) -> bool:
+        """Schedules that the code declares: once, when this process becomes the maintainer."""
+        self._declarations.write()
+        return False
 
     def _move_due(self) -> bool:
         return _repeat(sweep_due)

@@ -15,6 +15,7 @@ from deploy.cli.commands import (
     project,
     queues,
     recall,
+    schedules,
     show,
     submit,
     up,
@@ -49,4 +50,5 @@ GROUPS: dict[str, typer.Typer] = {
     "queues": queues.group,
     "workflow": workflow.group,
     "project": project.group,
+    "schedules": schedules.group,
 }

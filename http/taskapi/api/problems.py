@@ -31,10 +31,14 @@ from state.errors import (
     KeyNotFound,
     LastOperatorKey,
     NotReady,
+    NoWebhook,
     ProjectNotFound,
     PromptNotFound,
     QueueAlreadyRunning,
     RunReplaced,
+    ScheduleBusy,
+    ScheduleExists,
+    ScheduleNotFound,
     StateError,
     StepNotFound,
     StepsStillFailed,
@@ -72,6 +76,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {  # status and title by token
     "project-not-found": (404, "No such project"),
     "item-not-found": (404, "No such item"),
     "key-not-found": (404, "No such API key"),
+    "schedule-not-found": (404, "No such schedule"),
     "workflow-not-found": (404, "No such workflow"),
     "step-not-found": (404, "The workflow has no such step"),
     "method-not-allowed": (405, "This method is not possible here"),
@@ -79,9 +84,12 @@ PROBLEMS: dict[str, tuple[int, str]] = {  # status and title by token
     "illegal-transition": (409, "Not possible in this status"),
     "dedup-key-taken": (409, "Another task holds its dedup key"),
     "queue-already-running": (409, "The queue of this project is already running"),
+    "schedule-exists": (409, "There is a schedule of this name"),
+    "schedule-busy": (409, "The last task of the schedule has not ended"),
     "workflow-not-running": (409, "Tasks can be added to a running workflow only"),
     "steps-still-failed": (409, "Steps of the workflow must be repaired first"),
     "last-operator-key": (409, "No operator's key would be left"),
+    "no-webhook": (409, "The task has no webhook"),
     "idempotency-pending": (409, "The first request is still under way"),
     "body-too-large": (413, "The body is too large"),
     "unsupported-media-type": (415, "The body must be application/json"),
@@ -112,6 +120,9 @@ _TOKENS_BY_ERROR: dict[type[StateError], str] = {  # errors whose text says ever
     LastOperatorKey: "last-operator-key",
     ProjectNotFound: "project-not-found",
     PromptNotFound: "prompt-not-found",
+    ScheduleBusy: "schedule-busy",
+    ScheduleExists: "schedule-exists",
+    ScheduleNotFound: "schedule-not-found",
 }
 _MAX_ECHO = 500  # characters of a text that repeats input of the client
 
@@ -162,8 +173,8 @@ class Problem(Exception):
         first = refused.errors(include_url=False, include_context=False, include_input=False)[0]
         return cls.at_field(token, ".".join(str(part) for part in first["loc"]), first["msg"])
 
-    def to_response(self) -> Response:
-        document = {
+    def to_document(self) -> dict[str, Any]:
+        return {
             "type": f"/problems/{self.token}",
             "title": self.title,
             "status": self.status,
@@ -172,7 +183,9 @@ class Problem(Exception):
             **({"request_id": request_id} if (request_id := get_request_id()) else {}),
             **self.members,
         }
-        return Response(jsonsafe.dump(document), self.status, self.headers, MEDIA_TYPE)
+
+    def to_response(self) -> Response:
+        return Response(jsonsafe.dump(self.to_document()), self.status, self.headers, MEDIA_TYPE)
 
 
 async def handle_failure(_: Request, failure: Exception) -> Response:
@@ -205,6 +218,8 @@ def _from_state_error(failure: StateError) -> Problem:
     match failure:
         case TaskNotFound():
             return Problem("task-not-found", text, {"task_id": jsonsafe.clean_text(failure.task_id, _MAX_ECHO)})
+        case NoWebhook():
+            return Problem("no-webhook", text, {"task_id": failure.task_id})
         case WorkflowError():
             return _from_workflow_error(failure)
         case ContentStoreFailed():

@@ -1,0 +1,1 @@
+"""Recurring tasks: schedules, their ticks, and what each tick has started."""

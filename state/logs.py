@@ -40,14 +40,20 @@ def _serialize(line: object, **_options: object) -> str:
 
 
 class _MaskingFormatter(logging.Formatter):
-    """Masks the messages of Dramatiq, uvicorn, httpx2 and psycopg, which use Python's own logging."""
+    """Masks the messages of Dramatiq, uvicorn, httpx2 and psycopg, which use Python's own logging. What is logged while
+    a request is served gets the request's id."""
 
     def __init__(self, inner: logging.Formatter | None) -> None:
         super().__init__()
         self._inner = inner or logging.Formatter()
 
     def format(self, record: logging.LogRecord) -> str:
-        return mask(self._inner.format(record))
+        text = mask(self._inner.format(record))
+        request_id = structlog.contextvars.get_contextvars().get("request_id")
+        if request_id is None:
+            return text
+        first, newline, rest = text.partition("\n")  # a traceback may follow
+        return f"{first} request_id={request_id}{newline}{rest}"
 
 
 def _mask_line(_logger: object, _method: str, line: EventDict) -> EventDict:
@@ -98,6 +104,8 @@ def log_transitions_as(level: Level, rows: Sequence[dict[str, Any]], **common: s
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
     now = f"{_format_second(seconds)}.{nanoseconds // 1000:06}Z"
     bound = structlog.contextvars.get_contextvars()
+    if (by := common.get("by")) is not None:
+        bound = {**bound, "by": by}
     more = f", {_encode(mask_data(bound))[1:-1]}" if bound else ""
     _stderr.write("".join([
         f'{{"task_id": "{row["id"]}", "actor": {_quote(row["actor"])}, "epoch": {row["epoch"]}, '

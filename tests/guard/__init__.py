@@ -1,0 +1,1 @@
+"""Tests of what happens to every request before its operation sees it."""

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from actors.webhook import webhook
+from actors.webhook import WebhookRequest, receiver_gate, webhook
 from broker.execution import outcomes
 from broker.testing import run_actor
 from state import Task, get_task, submit
 from state.database import Connection, connect
+from state.gates.declarations import declare_unseen
 from state.maintenance.sweep import sweep_due, sweep_expired
 from state.settings import get_settings
 from state.tasks import catalog
@@ -102,7 +103,7 @@ class Board:
 
     def retry_later(self) -> Task:
         """Moves the clock to the next attempt of the only delivery that waits for one, and runs it."""
-        [row] = self._read(
+        [row] = self.read(
             "SELECT available_at - callboard.now() AS wait FROM callboard.tasks WHERE status = 'scheduled'"
         )
         self.clock.advance(row["wait"].total_seconds() + 1)
@@ -114,13 +115,14 @@ class Board:
         sweep_expired()
 
     def _run(self, claimed: Claimed) -> Settlement:
+        declare_unseen(receiver_gate(WebhookRequest.model_validate(claimed.payload)))
         try:
             run = run_actor(webhook, claimed.payload, attempt=claimed.attempt, tenant=claimed.tenant)
         except Exception as failure:
             return outcomes.failed(claimed, failure)
         return outcomes.completed(claimed, run.result)
 
-    def _read(self, query: str) -> list[dict[str, Any]]:
+    def read(self, query: str) -> list[dict[str, Any]]:
         return self.connection.execute(query).fetchall()
 
 

@@ -83,6 +83,8 @@ def configure_logs(level: str | None = None) -> None:
         if not isinstance(handler.formatter, _MaskingFormatter):
             handler.setFormatter(_MaskingFormatter(handler.formatter))
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # lost connections are logged by the code that uses them
+    # It logs the URL of each request, and some are secrets: signed downloads, webhooks of chat services.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 log: structlog.typing.FilteringBoundLogger = structlog.get_logger()

@@ -23,7 +23,15 @@ def _require_digits(value: object) -> object:
     return value
 
 
+def _require_word(value: object) -> object:
+    """Pydantic would also accept 1, yes, on and others."""
+    if isinstance(value, str) and value not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return value
+
+
 Count = Annotated[int, BeforeValidator(_require_digits)]
+Flag = Annotated[bool, BeforeValidator(_require_word)]
 Position = Annotated[Count, Field(ge=0, le=MAX_POSITION)]  # the n of an event; 0 is before the first event
 
 

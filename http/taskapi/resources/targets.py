@@ -1,17 +1,40 @@
-"""Targets: the unfinished tasks of a target, and the verbs for a task that blocks the others."""
+"""Targets: which there are, the unfinished tasks of one, and the verbs for a task that blocks the others."""
 
+from dataclasses import asdict
+from datetime import datetime
+from urllib.parse import quote, unquote
+
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from state.tasks.reads import Task
-from state.tasks.targets import clear_job, list_target_tasks, resume_job
+from state.tasks.targets import Target, clear_job, list_target_tasks, list_targets, resume_job
+from state.transitions import Status
 from taskapi.api.bodies import send_json
+from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import PREFIX, Operation
-from taskapi.api.paging import Page, PageQuery
-from taskapi.api.parameters import TenantQuery, parse_query, parse_task_id
+from taskapi.api.paging import Listing, Page, PageQuery, send_page
+from taskapi.api.parameters import Flag, TenantQuery, parse_query, parse_task_id
 from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
 from taskapi.resources.tasks import TaskView, send_tasks
+
+
+class ListedTarget(BaseModel):
+    """A target with unfinished tasks. All of them wait for one: the one that runs, or else the first that arrived."""
+
+    target: str
+    tenant: str | None
+    blocked: bool = Field(description="That task is paused or dead: nothing starts before it is resumed or cleared.")
+    task_id: str
+    status: Status = Field(description="Of that task.")
+    since: datetime = Field(description="When it got into this status.")
+    waiting: int = Field(description="How many other tasks wait for it.")
+
+    @classmethod
+    def of(cls, target: Target) -> "ListedTarget":
+        return cls.model_construct(**convert_to_utc(asdict(target)))
 
 
 class TargetView(Page[TaskView]):
@@ -23,6 +46,40 @@ class TargetView(Page[TaskView]):
 
 class TargetQuery(PageQuery, TenantQuery):
     """The tenant is a part of a target's identity."""
+
+
+class TargetListQuery(PageQuery, TenantQuery):
+    blocked: Flag | None = Field(None, description="Only targets that wait for a person, or only the others.")
+
+
+async def get_list(request: Request) -> Response:
+    query = parse_query(request, TargetListQuery)
+
+    async def read(position: str | None, limit: int) -> list[Target]:
+        after = None if position is None else _parse_position(position)
+        return await run_verb(
+            request, list_targets, blocked=query.blocked, tenant=query.tenant, after=after, limit=limit
+        )
+
+    return await send_page(query, Listing(read, ListedTarget.of, _make_position, _is_position))
+
+
+def _make_position(target: Target) -> str:
+    return _join(target.tenant or "", target.target)
+
+
+def _parse_position(position: str) -> tuple[str | None, str]:
+    tenant, _, target = position.partition("/")
+    return unquote(tenant) or None, unquote(target)
+
+
+def _is_position(text: str) -> bool:
+    tenant, target = _parse_position(text)
+    return _join(tenant or "", target) == text and f"{tenant}{target}".isprintable()
+
+
+def _join(tenant: str, target: str) -> str:
+    return f"{quote(tenant, safe='')}/{quote(target, safe='')}"
 
 
 async def get_one(request: Request) -> Response:
@@ -54,6 +111,17 @@ def _parse_target(request: Request) -> str:
 
 
 OPERATIONS = [
+    Operation(
+        "GET",
+        f"{PREFIX}/targets",
+        get_list,
+        "List the targets with unfinished tasks, and the task of each that the others wait for",
+        {200: Page[ListedTarget]},
+        query=TargetListQuery,
+        problems=("invalid-parameter",),
+        role="reader",
+        scope="tenant",
+    ),
     Operation(
         "GET",
         f"{PREFIX}/targets/{{target:path}}",

@@ -110,10 +110,11 @@ def _create(raw: bytes, key: str | None) -> Response:
 
 async def get_list(request: Request) -> Response:
     query = parse_query(request, WorkflowQuery)
-    filters = {"status": query.status, "tenant": query.tenant}
 
     async def read(before: str | None, limit: int) -> list[ListedWorkflow]:
-        return await run_verb(request, list_workflows, before=before, limit=limit, **filters)
+        return await run_verb(
+            request, list_workflows, status=query.status, tenant=query.tenant, before=before, limit=limit
+        )
 
     return await send_page(query, Listing(read, ListedView.of, lambda each: each.workflow_id, is_workflow_id))
 

@@ -88,6 +88,13 @@ class Settings(BaseSettings):
     )
     webhook_seconds: float = Field(15, gt=0, le=60, description="How long a receiver of webhooks may take to answer.")
     max_body_bytes: int = Field(4 * 1024 * 1024, ge=1024, description="Largest request body.")
+    metrics_port: int | None = Field(
+        None,
+        ge=1,
+        le=65435,
+        description="Where a worker process serves its metrics for Prometheus: the first free port from this one on.",
+    )
+    metrics_host: str = Field("127.0.0.1", description="The address at which worker processes serve their metrics.")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
 
     @field_validator("actors", "cors_origins", "sandbox_folders", "secret_names", "webhook_hosts", mode="before")

@@ -118,7 +118,9 @@ def test_two_operators_who_revoke_each_other_leave_one(connection: Observer, dat
             outcomes.append(type(refused))
 
     threads = [threading.Thread(target=revoke, args=[key.id]) for key in keys]
-    waiting = "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    waiting = (
+        "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
     with connection.transaction():  # both wait for the same row, and see the same snapshot before
         connection.execute("SELECT FROM callboard.api_keys WHERE id = %s FOR UPDATE", [keys[0].id])
         for thread in threads:

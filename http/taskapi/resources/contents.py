@@ -13,6 +13,7 @@ from state.media.contents import get_content
 from state.media.stores import get_store
 from state.tasks.ids import is_content_id
 from taskapi.api.operation import PREFIX, Operation
+from taskapi.api.parameters import TokenQuery
 from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
 
@@ -90,7 +91,9 @@ OPERATIONS = [
         get_one,
         "Download a file that an actor has made",
         {200: "application/octet-stream", 206: "application/octet-stream", 304: None},
+        query=TokenQuery,
         headers=("Range", "If-None-Match"),
+        by_token=True,
         problems=("content-not-found", "content-bytes-missing", "range-not-satisfiable", "content-store-failed"),
         role="reader",
         scope="tenant",

@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncGenerator
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from state.tasks.events import get_events
-from taskapi.api.parameters import Position, is_position, parse_query
+from taskapi.api.parameters import Position, TokenQuery, is_position, parse_query
 from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
 from taskapi.streams.feed import PAGE, Feed
@@ -24,9 +24,7 @@ from taskapi.streams.sse import (
 from taskapi.streams.subject import Followed, Subject
 
 
-class StreamQuery(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class StreamQuery(TokenQuery):
     after: Position | None = Field(None, description="Like the header Last-Event-ID, which overrides it.")
 
 
@@ -41,7 +39,8 @@ async def follow(request: Request, subject: Subject, its_id: str) -> Response:
     if request.method == "HEAD":
         return send_headers()
     feed: Feed = request.app.state.feed
-    return FrameResponse(_generate_frames(request, feed, subject, its_id, state, position), feed.pace.patience)
+    frames = _generate_frames(request, feed, subject, its_id, state, position)
+    return FrameResponse(request, frames, feed.pace.patience)
 
 
 def _parse_last_event_id(request: Request) -> int | None:

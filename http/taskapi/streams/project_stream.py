@@ -27,6 +27,7 @@ OPERATIONS = [
         {200: MEDIA_TYPE},
         description="\n".join(f"- `{kind}`: {EVENT_KINDS[kind]}" for kind in ("queue", "item")),
         query=StreamQuery,
+        by_token=True,
         headers=("Last-Event-ID",),
         problems=("project-not-found", "invalid-parameter"),
         role="reader",

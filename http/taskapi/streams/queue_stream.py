@@ -16,6 +16,7 @@ from state.errors import NotReady
 from state.logs import log
 from state.tasks.queues import get_queue_status
 from taskapi.api.operation import PREFIX, Operation
+from taskapi.api.parameters import TokenQuery
 from taskapi.resources.queues import QueuesStatus
 from taskapi.streams.feed import Pace
 from taskapi.streams.sse import KEEP_ALIVE, MEDIA_TYPE, RETRY, FrameResponse, encode_status, send_headers
@@ -121,7 +122,7 @@ async def get_stream(request: Request) -> Response:
     if request.method == "HEAD":
         return send_headers()
     watch: QueueWatch = request.app.state.queue_watch
-    return FrameResponse(_generate_frames(watch), watch.pace.patience)
+    return FrameResponse(request, _generate_frames(watch), watch.pace.patience)
 
 
 async def _generate_frames(watch: QueueWatch) -> AsyncGenerator[bytes, None]:
@@ -138,6 +139,8 @@ OPERATIONS = [
         get_stream,
         "Follow the queues: `status` whenever it changes, at most once a second",
         {200: MEDIA_TYPE},
+        query=TokenQuery,
+        by_token=True,
         role="operator",
         scope="all",
     ),

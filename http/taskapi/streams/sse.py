@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import anyio
 from pydantic import BaseModel
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from state.logs import log
 from state.tasks.events import Event
+from taskapi.access.authorization import get_access, get_caller
 from taskapi.resources.tasks import EventView
 from taskapi.streams.subject import Followed, Subject
 
@@ -62,11 +64,12 @@ def send_headers() -> Response:
 
 
 class FrameResponse(StreamingResponse):
-    """Sends frames until there are no more, until the client disconnects, or until the client has read nothing for
-    `patience` seconds. A client that was dropped may reconnect with the id of its last event."""
+    """Sends frames until there are no more, until the client disconnects or its key is revoked, or until the client has
+    read nothing for `patience` seconds. A client that was dropped may reconnect with the id of its last event."""
 
-    def __init__(self, frames: AsyncGenerator[bytes, None], patience: float) -> None:
+    def __init__(self, request: Request, frames: AsyncGenerator[bytes, None], patience: float) -> None:
         super().__init__(frames, headers=HEADERS, media_type=MEDIA_TYPE)
+        self._request = request
         self._frames = frames
         self._patience = patience
 
@@ -77,10 +80,12 @@ class FrameResponse(StreamingResponse):
             log.warning("stream closed: its client does not read", path=scope["path"])
 
     async def stream_response(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        async with aclosing(self._frames) as frames:
-            async for text in frames:
-                await self._send(send, text, more=True)
+        with get_access(self._request).streams.follow(get_caller(self._request)):  # ends when the key is revoked
+            with anyio.CancelScope(shield=True):
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            async with aclosing(self._frames) as frames:
+                async for text in frames:
+                    await self._send(send, text, more=True)
         await self._send(send, b"", more=False)
 
     async def _send(self, send: Send, text: bytes, *, more: bool) -> None:

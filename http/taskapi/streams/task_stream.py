@@ -36,6 +36,7 @@ OPERATIONS = [
         {200: MEDIA_TYPE, 204: None},
         description=f"Kinds of events; an actor may emit further kinds of its own:\n\n{_KINDS}",
         query=StreamQuery,
+        by_token=True,
         headers=("Last-Event-ID",),
         problems=("task-not-found", "invalid-parameter"),
         older_paths=("/api/task/{task_id}/stream",),

@@ -33,6 +33,7 @@ OPERATIONS = [
         {200: MEDIA_TYPE, 204: None},
         description=f"- `status`: The workflow has moved.\n- `step`: {EVENT_KINDS['step']}",
         query=StreamQuery,
+        by_token=True,
         headers=("Last-Event-ID",),
         problems=("workflow-not-found", "invalid-parameter"),
         role="reader",

@@ -14,6 +14,7 @@ from broker.execution.failures import TokenLimitExceeded, describe
 from broker.execution.held import HeldTasks, get_held_tasks
 from broker.execution.interrupts import Interrupt, NotStarted, Stopped, TimeLimitExceeded, caused_by
 from broker.execution.storable import ResultNotJson, to_result_json
+from broker.metrics.measurements import note_run
 from state.settings import get_settings
 from state.tasks import catalog
 from state.tasks.catalog import ActorSpec
@@ -33,7 +34,9 @@ def run_task(spec: ActorSpec, function: Work, task_id: str, epoch: int) -> None:
     # No interrupt can be raised in this thread from here on.
     context.close()
     if exception is None or not caused_by(exception, NotStarted):
-        held.durations.note(spec.name, time.perf_counter() - begun)
+        seconds = time.perf_counter() - begun
+        held.durations.note(spec.name, seconds)
+        note_run(spec.name, seconds)
     try:
         end = _settle(execution, context, value, exception)
     except Exception as unexpected:  # the task must get an end, whatever the error is

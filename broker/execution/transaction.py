@@ -8,6 +8,7 @@ from typing import Any
 from broker.execution.execution import Execution
 from broker.execution.held import HeldTasks
 from broker.execution.storable import to_result_json
+from broker.metrics.measurements import note_ends
 from state.database import AnyConnection, Row, transaction
 from state.database.errors import TRANSIENT
 from state.database.notifier import notify_tasks
@@ -80,6 +81,7 @@ class CompletingTransaction:
                 if isinstance(failure, LeaseLost):
                     self._held.lose(self._execution)
                 raise
+        note_ends([end], rows)
         log_transitions(rows, worker=self._held.worker)
         notify_tasks([claimed.id])
         announce_followers(rows)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from broker.execution.clocks import boot_time
 from broker.execution.execution import EVENT_GAP
 from broker.execution.held import HeldTasks
+from broker.metrics.waits import Waits
 from broker.worker.backoff import Backoff
 from broker.worker.capacity import NO_CAPACITY, Capacity
 from broker.worker.reporter import Reporter
@@ -34,6 +35,7 @@ _LONGEST_SLEEP = 60.0  # the heartbeat also finds out that there is work
 class Dispatcher:
     def __init__(self, held: HeldTasks, queues: Sequence[str], on_hints: Heard) -> None:
         self.retry_share = get_settings().retry_share
+        self.waits = Waits()
         self._held = held
         self._queues = queues
         self._on_hints = on_hints
@@ -148,6 +150,7 @@ class Dispatcher:
         lease_until = boot_time() + get_settings().lease_seconds
         answer = leases.claim(connection, self._request(capacity), sorted(self._freed))
         self._held.add(answer.tasks, self._claim_number, lease_until)
+        self.waits.add(answer.tasks)
         if not self._claiming:  # stopped while the claim was under way
             self._held.give_back_all()
         self._wake_later({*answer.to_wake, *answer.busy}, locked=bool(answer.busy))

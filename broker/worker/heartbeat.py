@@ -8,6 +8,7 @@ from broker.execution.clocks import boot_time
 from broker.execution.execution import Execution
 from broker.execution.held import HeldTasks
 from broker.execution.interrupts import CancelRequested
+from broker.metrics.measurements import note_pulse
 from broker.worker.dispatcher import Dispatcher
 from broker.worker.leftovers import Leftovers
 from broker.worker.maintenance import Maintenance
@@ -41,6 +42,7 @@ class Heartbeat:
         self._lease = settings.lease_seconds
         self._depth_that_matters = settings.retry_critical + 1
         self._renewed = boot_time()
+        self._due = self._renewed  # when the next pulse should be sent
         self._beats = 0
         self._now = threading.Event()
         self._stopping = threading.Event()
@@ -91,6 +93,8 @@ class Heartbeat:
         asked = boot_time()
         pulse = send_pulse(self._connection, self._held.worker, self._queues, self._depth_that_matters)
         self._renewed = asked
+        note_pulse(boot_time() - min(self._due, asked))
+        self._due = asked + self._every
         self._held.renew([(lease.id, lease.epoch) for lease in pulse.leases if lease.renewed], asked + self._lease)
         self._give_back_orphans([lease for lease in pulse.leases if lease.claim_number <= processed], known)
         self._stop_lost(known, pulse.leases)
@@ -103,6 +107,7 @@ class Heartbeat:
         if pulse.has_work:
             self._dispatcher.hint()
         self._beats += 1
+        self._dispatcher.waits.measure(self._connection)
         if self._beats % _DURATIONS_EVERY == 0:
             record_durations(self._held.durations.take_changes())
 

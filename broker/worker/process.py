@@ -10,6 +10,8 @@ from broker.execution.execution import Execution
 from broker.execution.held import HeldTasks, set_held_tasks
 from broker.execution.interrupts import ShuttingDown, TimeLimitExceeded
 from broker.execution.lease_timer import LeaseTimer
+from broker.metrics.measurements import watch_places
+from broker.metrics.server import serve_metrics
 from broker.worker.dispatcher import Dispatcher
 from broker.worker.heartbeat import Heartbeat
 from broker.worker.leftovers import Leftovers
@@ -80,6 +82,8 @@ class WorkerProcess:
             for part in (self._maintenance, self._leftovers, self._heartbeat, self._watchdog, self._dispatcher):
                 part.start()
             self._opened = True
+        watch_places(self.held.threads, lambda: len(self.held.running()))
+        serve_metrics(self.identity.id)
         log.info("worker ready", worker=self.identity.id, queues=list(self._queues), threads=self.held.threads)
 
     def _on_hints(self, hints: Sequence[str]) -> None:

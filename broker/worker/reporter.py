@@ -9,6 +9,7 @@ from broker.execution.execution import Execution, Key
 from broker.execution.failures import describe
 from broker.execution.held import HeldTasks
 from broker.execution.storable import ResultNotJson
+from broker.metrics.measurements import note_ends
 from broker.worker.backoff import Backoff
 from state.database import Connection, Row
 from state.database.errors import kind_of
@@ -184,6 +185,7 @@ class Reporter:
                     log.warning("lease lost", task_id=each.id, epoch=each.epoch, worker=self._held.worker)
         self._connection_was_lost = False
         self._held.finish(ends)
+        note_ends(ends, rows)
         log_transitions(rows, worker=self._held.worker)
         notify_tasks(row["id"] for row in rows)
         if any(row["status"] == "queued" for row in rows):

@@ -35,6 +35,7 @@ from taskapi.guard.network import NetworkGuard
 from taskapi.guard.request_ids import RequestIds
 from taskapi.guard.slashes import TrailingSlashes
 from taskapi.guard.slow_bodies import BodyDeadline
+from taskapi.metrics.requests import RequestMetrics
 from taskapi.resources import (
     actors,
     agent_events,
@@ -51,6 +52,7 @@ from taskapi.resources import (
     metrics,
     project_queue,
     projects,
+    prometheus,
     prompts,
     providers,
     queues,
@@ -99,6 +101,7 @@ OPERATIONS: list[Operation] = [
     *agent_events.OPERATIONS,
     *contents.OPERATIONS,
     *keys.OPERATIONS,
+    *prometheus.OPERATIONS,
     *health.OPERATIONS,
     *home.OPERATIONS,
 ]
@@ -112,6 +115,7 @@ async def _serves_strangers(scope: Scope) -> bool:
 
 
 MIDDLEWARE = [  # from the outside to the inside: a request passes down, its answer up
+    Middleware(RequestMetrics),
     Middleware(RequestIds),
     Middleware(SecurityHeaders),
     Middleware(ConfiguredOrigins),
@@ -127,12 +131,12 @@ MIDDLEWARE = [  # from the outside to the inside: a request passes down, its ans
 _EXPECTED_FAILURES = (HTTPException, Problem, StateError, DatabaseUnavailable)
 
 
-def create_app(pace: Pace | None = None, caller: Caller | None = None, *, actors: bool = True) -> Starlette:
+def create_app(pace: Pace | None = None, caller: Caller | None = None, *, import_actors: bool = True) -> Starlette:
     """Creates the application. It connects to the database only when the server starts its lifespan. With a `caller`,
     all requests are of this caller, and no key is asked for: only who may do what it may must reach the server.
-    Without `actors`, none are imported, which takes a while: for requests that need none."""
+    Without `import_actors`, none are imported, which takes a while: for requests that need none."""
     configure_logs()
-    if actors:
+    if import_actors:
         load_actors()
 
     @asynccontextmanager

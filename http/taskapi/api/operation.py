@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Scope as ASGIScope
 
 from state.access.caller import Role
 from taskapi.access.authorization import authorize
@@ -63,9 +64,16 @@ def find_pages(operations: Iterable[Operation]) -> frozenset[str]:
     return frozenset(each.path for each in operations if each.responses.get(200) == "text/html")
 
 
+def find_operation(scope: ASGIScope) -> Operation | None:
+    """Returns the operation that a request has reached."""
+    operation: Operation | None = scope["state"].get("operation")
+    return operation
+
+
 def _dispatch_by_method(operations: dict[str, Operation]) -> Handler:
     async def dispatch(request: Request) -> Response:
         operation = operations["GET" if request.method == "HEAD" else request.method]
+        request.state.operation = operation
         await authorize(request, operation)
         return await operation.handler(request)
 

@@ -1,0 +1,115 @@
+"""What Prometheus reads from a server and from worker processes."""
+
+import re
+import socket
+from collections.abc import Callable
+
+import httpx2
+from prometheus_client.parser import text_string_to_metric_families
+
+import actors as _actors  # noqa: F401  (sets the broker)
+from broker.metrics.waits import Waits
+from state import cancel, submit
+from state.database import Connection
+from state.gates import Gate
+from state.gates.declarations import declare
+from state.gates.operations import put_gate
+from state.settings import get_settings
+from state.workers.leases import Claimed
+from taskapi.streams.feed import Pace
+from tests.support import testactors  # noqa: F401  (declares the actors)
+from tests.support.builders import TaskBuilder
+from tests.support.eventually import eventually
+from tests.support.following import wait_for_status, wait_until_finished
+from tests.support.workers import WorkerTree
+from tests.taskapi.running import RunningServer
+
+Start = Callable[..., WorkerTree]
+Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def read(text: str) -> Values:
+    """Returns the value of each series."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def get(values: Values, name: str, **labels: str) -> float | None:
+    return values.get((name, tuple(sorted(labels.items()))))
+
+
+def find_free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return min(port, 65000)
+
+
+def test_each_worker_process_serves_what_it_has_measured(worker: Start, database_url: str) -> None:
+    port = find_free_port()
+    tree = worker(processes=2, metrics_port=port, pulse_seconds=0.2)
+    ports = re.findall(r'"port": (\d+), "event": "metrics"', tree.log.read_text())
+    assert len(set(ports)) == 2
+
+    def read_all() -> dict[str, float]:
+        """Adds up what the two processes say."""
+        total: dict[str, float] = {}
+        for each in ports:
+            text = httpx2.get(f"http://127.0.0.1:{each}/metrics", trust_env=False).text
+            for (name, labels), value in read(text).items():
+                key = f"{name}{dict(labels)}"
+                total[key] = total.get(key, 0) + value
+        return total
+
+    for _ in range(20):
+        wait_until_finished(submit("noop", {}).task_id)
+    failing = submit("fail", {}).task_id
+    wait_for_status(failing, "scheduled")
+    cancel(failing)
+    noop, fail = "{'actor': 'noop'", "{'actor': 'fail'"
+    eventually(lambda: read_all().get(f"callboard_task_wait_seconds_count{noop}, 'queue': 'test'}}") == 20)
+    found = read_all()
+    assert found[f"callboard_task_run_seconds_count{noop}}}"] == 20
+    assert found[f"callboard_attempts_total{noop}, 'error_type': '', 'outcome': 'completed'}}"] == 20
+    assert found[f"callboard_attempts_total{fail}, 'error_type': 'RuntimeError', 'outcome': 'failed'}}"] == 1
+    assert found["callboard_settle_batch_size_count{}"] >= 2
+    assert found["callboard_pulse_delay_seconds_count{}"] >= 2
+    assert found["callboard_worker_threads{}"] == 8
+    assert found["callboard_worker_running{}"] == 0
+
+
+def test_nothing_is_measured_unless_it_is_asked_for(worker_connection: Connection) -> None:
+    assert get_settings().metrics_port is None
+    waits = Waits()
+    waits.add([Claimed("tq_1", 1, "a", "q", "primary", 1, 0, 1, {}, {}, 0, 0, None, [])])  # type: ignore[arg-type]
+    assert list(waits._claimed) == []
+
+
+def test_the_server_measures_the_system_and_its_own_requests(actors: None, make_task: TaskBuilder) -> None:
+    make_task("queued")
+    make_task("dead", error_type="ServerError")
+    declare([Gate("provider:p", 3, breaker=True)])
+    put_gate("tenant:secret-customer", max_concurrent=1)
+    task_id = make_task("paused").task_id
+    with RunningServer(Pace()) as server:
+        server.client.get(f"/api/v1/tasks/{task_id}")
+        server.client.get("/nowhere/at/all")
+        text = server.client.get("/metrics").text
+    found = read(text)
+    statuses = ("queued", "dead", "paused", "running")
+    counts = {status: get(found, "callboard_tasks", status=status) for status in statuses}
+    assert counts == {"queued": 1, "dead": 1, "paused": 1, "running": 0}
+    assert get(found, "callboard_dead_letters", actor="quick", error_type="ServerError") == 1
+    assert get(found, "callboard_gate_limit", gate="provider:p") == 3
+    assert get(found, "callboard_breaker_state", gate="provider:p", state="closed") == 1
+    assert get(found, "callboard_breaker_state", gate="provider:p", state="open") == 0
+    assert get(found, "callboard_workers") == 0
+    assert get(found, "callboard_sse_streams") == 0
+    route = "/api/v1/tasks/{task_id}"
+    assert get(found, "callboard_http_requests_total", method="GET", route=route, status="200") == 1
+    assert get(found, "callboard_http_requests_total", method="", route="", status="404") == 1
+    assert task_id not in text
+    assert "secret-customer" not in text

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp, Message, Scope
 
 from state.database.errors import DatabaseUnavailable
 from taskapi.api.bodies import read_raw_body
@@ -83,3 +84,17 @@ class SmallApp:
 
     def _note(self, request: Request) -> None:
         self.passed.append(f"{request.method} {request.url.path}")
+
+
+async def send_to(app: ASGIApp, scope: Scope) -> list[Message]:
+    """Sends a request without a body to a middleware. Returns what it sends."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await app({"type": "http", "method": "GET", "path": "/", "scheme": "http", **scope}, receive, send)
+    return sent

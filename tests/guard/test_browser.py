@@ -8,13 +8,14 @@ from itertools import product
 import anyio
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
 from state.settings import SettingsError, get_settings
 from taskapi.api.operation import find_pages
 from taskapi.api.problems import Problem
 from taskapi.app import OPERATIONS
 from taskapi.guard.browser import BrowserGuard
-from tests.guard.small_app import SmallApp
+from tests.guard.small_app import SmallApp, send_to
 from tests.taskapi.problems import expect_problem
 
 TASKS = "/api/v1/tasks"
@@ -49,9 +50,9 @@ def allowed_origin() -> Iterator[str]:
 
 async def find_passed(cases: Iterable[tuple[str, str, dict[str, str]]]) -> list[bool]:
     """For each method, path and headers: whether the guard lets the request pass."""
-    passed = []
+    passed: list[bool] = []
 
-    async def note(*_: object) -> None:
+    async def note(_scope: Scope, _receive: Receive, _send: Send) -> None:
         passed[-1] = True
 
     guard = BrowserGuard(note, find_pages(OPERATIONS))
@@ -59,7 +60,7 @@ async def find_passed(cases: Iterable[tuple[str, str, dict[str, str]]]) -> list[
         raw = [(name.lower().encode(), value.encode()) for name, value in {"Host": "127.0.0.1", **headers}.items()]
         passed.append(False)
         with suppress(Problem):
-            await guard({"type": "http", "method": method, "path": path, "scheme": "http", "headers": raw}, note, note)
+            await send_to(guard, {"method": method, "path": path, "headers": raw})
     return passed
 
 

@@ -4,11 +4,11 @@ from itertools import product
 
 import anyio
 import pytest
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from state.database.errors import DatabaseUnavailable
 from taskapi.guard.network import NetworkGuard, find_stranger, is_local_name
-from tests.guard.small_app import SmallApp
+from tests.guard.small_app import SmallApp, send_to
 from tests.taskapi.problems import expect_problem
 
 LOOPBACK = ["127.0.0.1", "127.8.7.6", "::1", "::ffff:127.0.0.1"]
@@ -114,10 +114,6 @@ def test_the_first_key_opens_the_server() -> None:
     assert remote.get("/").is_success
 
 
-async def pass_all(*_: object) -> None:
-    pass
-
-
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])
 def test_a_database_that_does_not_answer_restarts_no_server(path: str) -> None:
     """Whether there are keys is unknown then. Nothing but the sign of life is given to a stranger."""
@@ -125,10 +121,12 @@ def test_a_database_that_does_not_answer_restarts_no_server(path: str) -> None:
     async def fail(_: Scope) -> bool:
         raise DatabaseUnavailable("no answer")
 
+    async def answer(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200})
+
     scope = {**make_scope(("10.0.0.1", 80), ("10.0.0.5", 1)), "path": path}
-    guard = NetworkGuard(pass_all, fail)
     if path == "/livez":
-        anyio.run(guard, scope, pass_all, pass_all)
+        assert len(anyio.run(send_to, NetworkGuard(answer, fail), scope)) == 1
     else:
         with pytest.raises(DatabaseUnavailable):
-            anyio.run(guard, scope, pass_all, pass_all)
+            anyio.run(send_to, NetworkGuard(answer, fail), scope)

@@ -25,6 +25,9 @@ SELECT a.workers, a.silent_seconds, r.tasks AS running,
            AS oldest_queued_seconds,
        extract(epoch FROM callboard.now() - greatest(r.started_at, n.started_at))::double precision
            AS last_started_seconds,
+       (r.tasks > 0 OR EXISTS (SELECT FROM heads) OR EXISTS (SELECT FROM callboard.tasks WHERE status = 'waiting')
+        OR EXISTS (SELECT FROM callboard.tasks WHERE status = 'scheduled' AND available_at <= callboard.now()))
+           AS has_work,
        (SELECT coalesce(jsonb_object_agg(key, breaker_state), '{}') FROM callboard.gates
         WHERE breaker_threshold IS NOT NULL) AS breakers,
        ARRAY(SELECT actor FROM callboard.awaited_actors() WHERE NOT known ORDER BY actor) AS unknown_actors

@@ -1,6 +1,7 @@
 """The health of the whole system, read in one statement."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from state.database import fetch_one
 from state.errors import NotReady
@@ -14,9 +15,10 @@ class SystemHealth:
     workers: int
     silent_seconds: float | None  # since a worker was last seen
     running: int
+    has_work: bool  # a task is queued, due, in a line or running
     oldest_queued_seconds: float | None
     last_started_seconds: float | None
-    breakers: dict[str, str]  # state by gate
+    breakers: dict[str, Literal["closed", "open", "half_open"]]  # state by gate
     unknown_actors: list[str]  # that tasks wait for
 
 

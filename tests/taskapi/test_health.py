@@ -9,12 +9,14 @@ from typing import Any
 import httpx2
 import pytest
 
+from state.access.caller import Caller
 from state.gates import Gate
 from state.gates.declarations import declare
 from state.schema.migration import migrate
 from state.tasks.submission import submit as submit_task
 from state.workers.identity import Identity
 from state.workers.registry import mark_stopped, register
+from taskapi.resources import health as resource
 from tests.conftest import settings_for
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
@@ -87,6 +89,61 @@ def test_a_stalled_queue_is_noticed(
     assert lately["last_started_seconds"] < 60
 
 
+def test_work_without_a_worker_is_unhealthy(
+    client: httpx2.Client, clock: Clock, submit: Submit, fake_worker: FakeWorker, connection: Observer
+) -> None:
+    assert health(client)["status"] == "degraded"  # no worker, and nothing to do
+    later = submit(delay_seconds=60)["task_id"]
+    assert health(client)["status"] == "degraded"
+    clock.advance(61)  # due, and nobody there who would queue it
+    assert health(client)["status"] == "unhealthy"
+    client.post(f"/api/v1/tasks/{later}/cancel")
+    queued = submit()["task_id"]
+    assert health(client)["status"] == "unhealthy"
+    register(worker := Identity.of_this_process(), ["stage"], 8)
+    assert health(client)["status"] == "healthy"
+    claimed = fake_worker.start()
+    mark_stopped([worker.id])
+    assert health(client)["status"] == "unhealthy"  # its worker is gone in the middle of it
+    fake_worker.complete(claimed)
+    assert claimed.id == queued
+    assert health(client)["status"] == "degraded"
+    waiting = submit()["task_id"]
+    connection.execute(
+        "UPDATE callboard.tasks SET status = 'waiting', waiting_gate = 'tenant:x' WHERE id = %s", [waiting]
+    )
+    assert health(client)["status"] == "unhealthy"
+
+
+def test_strangers_see_statuses_only(
+    client: httpx2.Client, connection: Observer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(Identity.of_this_process(), ["stage"], 8)
+    declare([Gate("provider:local", 8, breaker=True), Gate("provider:other", 1, breaker=True)])
+    connection.execute("UPDATE callboard.gates SET breaker_state = 'open' WHERE key = 'provider:other'")
+    for caller in (None, Caller("operator", "acme"), Caller("reader")):
+
+        async def find_caller(_: object, found: Caller | None = caller) -> Caller | None:
+            return found
+
+        monkeypatch.setattr(resource, "find_caller", find_caller)
+        answer = client.get("/health")
+        document = answer.json()
+        assert (answer.status_code, document["status"]) == (200, "degraded")
+        if caller == Caller("reader"):
+            assert document["components"]["circuit_breakers"]["provider:other"] == "open"
+            assert document["components"]["workers"]["alive"] == 1
+            continue
+        assert "provider" not in answer.text
+        assert {name: each.get("status") for name, each in document["components"].items()} == {
+            "actors": "ok", "circuit_breakers": None, "consumption": "idle", "database": "ok",
+            "recall": document["components"]["recall"]["status"], "workers": "ok",
+        }  # fmt: skip
+        assert document["components"]["circuit_breakers"] == {"*": "open"}
+        values = [value for each in document["components"].values() for value in each.values()]
+        assert [value for value in values if isinstance(value, (int, float))] == []
+
+
 def test_an_open_circuit_breaker_is_shown(client: httpx2.Client, connection: Observer) -> None:
     register(Identity.of_this_process(), ["stage"], 8)
     declare([Gate("provider:local", 8, breaker=True), Gate("provider:other", 1, breaker=True), Gate("tenant:acme")])
@@ -121,7 +178,7 @@ def test_a_release_that_is_too_old_for_the_schema_is_not_ready(client: httpx2.Cl
 def test_a_server_starts_while_the_database_is_down(actors: None, tmp_path: Path) -> None:
     with settings_for("postgresql://nobody@127.0.0.1:1/nothing", tmp_path), RunningServer() as server:
         assert server.client.get("/livez").status_code == 200
-        assert server.client.get("/api/v1/actors").status_code == 200
+        assert server.client.get("/openapi.json").status_code == 200
         document = expect_problem(server.client.get("/api/v1/tasks"), 503, "not-ready")
         assert "nobody" not in str(document)
 

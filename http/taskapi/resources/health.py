@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,10 +15,12 @@ from state.errors import NotReady
 from state.logs import log
 from state.schema.version import require_current_schema
 from state.workers.health import SystemHealth, read_system_health
+from taskapi.access.authorization import find_caller
 from taskapi.api.bodies import send_json
 from taskapi.api.operation import Operation
 
 _STALLED_SECONDS = 60.0
+_BREAKER_STATES = ("open", "half_open", "closed")  # the worst first
 
 
 class DatabaseHealth(BaseModel):
@@ -57,7 +59,9 @@ class RecallHealth(BaseModel):
 class HealthComponents(BaseModel):
     database: DatabaseHealth
     workers: WorkersHealth
-    circuit_breakers: dict[str, str]
+    circuit_breakers: dict[str, Literal["closed", "open", "half_open"]] = Field(
+        description="By gate. Callers who may not see the names of gates get the worst state, as `*`."
+    )
     consumption: ConsumptionHealth
     actors: ActorsHealth
     recall: RecallHealth
@@ -75,8 +79,12 @@ class Sign(BaseModel):
     status: str
 
 
-async def get_health(_: Request) -> Response:
+async def get_health(request: Request) -> Response:
+    """Numbers and the names of gates and actors are for callers who may see the system as a whole."""
+    caller = await find_caller(request)
     health = await run_in_threadpool(_examine)
+    if caller is None or caller.tenant is not None:
+        health.components = _show_statuses(health.components)
     return send_json(health, 503 if health.status == "unhealthy" else 200, {"Cache-Control": "no-store"})
 
 
@@ -107,6 +115,8 @@ def _examine() -> Health:
         actors=_examine_actors(system.unknown_actors),
         recall=RecallHealth(status="text" if missing else "vector", detail=missing),
     )
+    if system.workers == 0 and system.has_work:
+        return _build_health("unhealthy", components)
     healthy = (
         system.workers > 0
         and components.consumption.status != "stalled"
@@ -126,6 +136,24 @@ _UNKNOWN = HealthComponents(
     actors=ActorsHealth(status="unknown", missing=[], detail=None),
     recall=RecallHealth(status="unknown", detail=None),
 )
+
+
+def _show_statuses(components: HealthComponents) -> HealthComponents:
+    """The statuses alone. Of the breakers, the worst state."""
+    states = [state for state in _BREAKER_STATES if state in components.circuit_breakers.values()]
+    return HealthComponents(
+        database=DatabaseHealth(status=components.database.status, latency_ms=None),
+        workers=WorkersHealth(status=components.workers.status, alive=None, seconds_since_seen=None),
+        circuit_breakers={"*": states[0]} if states else {},
+        consumption=ConsumptionHealth(
+            status=components.consumption.status,
+            running=None,
+            oldest_queued_seconds=None,
+            last_started_seconds=None,
+        ),
+        actors=ActorsHealth(status=components.actors.status, missing=[], detail=None),
+        recall=RecallHealth(status=components.recall.status, detail=None),
+    )
 
 
 def _examine_actors(missing: list[str]) -> ActorsHealth:
@@ -159,6 +187,10 @@ OPERATIONS = [
         get_health,
         "Show the health of the database, the workers and the queues",
         {200: Health, 503: Health},
+        "`unhealthy` (503): the database does not answer, or there is work and no worker. `degraded`: there is no "
+        "worker, nothing has started for a minute though something is queued, a circuit breaker is not closed, or tasks "
+        "wait for an actor that no worker knows. `healthy`: none of these. Numbers and names are for keys without a "
+        "tenant.",
         role="anyone",
         scope="any",
     ),

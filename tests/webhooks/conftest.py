@@ -71,9 +71,14 @@ class Board:
         self._claim = Claimer(connection)
 
     def run(
-        self, task: Task, outcome: str = "completed", result: Any = None, retry_seconds: float | None = None
+        self,
+        task: Task,
+        outcome: str = "completed",
+        result: Any = None,
+        retry_seconds: float | None = None,
+        queue: str = "one",
     ) -> Task:
-        [claimed] = self.claim("one")
+        [claimed] = self.claim(queue)
         assert claimed.id == task.task_id
         if outcome == "completed":
             end = Settlement(claimed.id, claimed.epoch, "completed", result=result)

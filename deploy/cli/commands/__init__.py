@@ -10,6 +10,7 @@ from deploy.cli.commands import (
     control,
     deadletters,
     gates,
+    keys,
     metrics,
     migrate,
     project,
@@ -20,6 +21,7 @@ from deploy.cli.commands import (
     submit,
     up,
     watch,
+    webhooks,
     workers,
     workflow,
 )
@@ -51,4 +53,6 @@ GROUPS: dict[str, typer.Typer] = {
     "workflow": workflow.group,
     "project": project.group,
     "schedules": schedules.group,
+    "webhooks": webhooks.group,
+    "keys": keys.group,
 }

@@ -23,6 +23,7 @@ class AccessControl:
 
     def __init__(self, caller: Caller | None) -> None:
         self._caller = caller
+        self._serves_strangers = caller is not None
         self.keyring = Keyring(self._apply)
         self.streams = OpenStreams()
         self._rates = RateLimits()
@@ -43,8 +44,11 @@ class AccessControl:
 
     async def serves_strangers(self) -> bool:
         """Whether others than programs of this machine may reach the server: if there is any key, also a revoked one,
-        as nobody is served without a key then; or if the server works for one caller."""
-        return self._caller is not None or (await self.keyring.get_snapshot()).configured
+        as nobody is served without a key then; or if the server works for one caller. Rows of keys are never deleted,
+        so this is asked until it is true: probes of other machines are answered while the database is down."""
+        if not self._serves_strangers:
+            self._serves_strangers = (await self.keyring.get_snapshot()).configured
+        return self._serves_strangers
 
     async def find_own_key(self, caller: Caller) -> ValidKey | None:
         return None if caller.key_id is None else (await self.keyring.get_snapshot()).get(caller.key_id)

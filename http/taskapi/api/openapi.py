@@ -16,6 +16,7 @@ from taskapi.api.problems import MEDIA_TYPE, PROBLEMS, ProblemView
 
 _REFERENCE = "#/components/schemas/{model}"
 _PROBLEMS_OF_ALL = ("foreign-origin", "local-only", "misdirected-request", "internal-error", "not-ready")
+_PROBLEMS_OF_KEYS = ("unauthorized", "forbidden", "too-many-requests")
 _PROBLEMS_OF_CHANGES = ("unsupported-media-type", "request-timeout")
 
 Schemas = Mapping[tuple[Any, JsonSchemaMode], dict[str, Any]]
@@ -113,7 +114,8 @@ def _describe_response(body: ResponseBody, references: Schemas) -> dict[str, Any
 def _describe_problems(operation: Operation, references: Schemas) -> dict[str, Any]:
     tokens: dict[int, list[str]] = {}
     of_its_method = () if operation.method == "GET" else _PROBLEMS_OF_CHANGES
-    for token in (*operation.problems, *_PROBLEMS_OF_ALL, *of_its_method):
+    of_its_role = () if operation.role == "anyone" else _PROBLEMS_OF_KEYS
+    for token in (*operation.problems, *_PROBLEMS_OF_ALL, *of_its_method, *of_its_role):
         status = PROBLEMS[token][0]
         if status not in operation.responses:
             tokens.setdefault(status, []).append(token)

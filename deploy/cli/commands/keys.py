@@ -1,0 +1,176 @@
+"""`callboard keys`: creates, lists and revokes API keys, with the database alone: that is how the first key is made."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, NOT_POSSIBLE, Failure
+from deploy.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from state.access.caller import Caller
+
+group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES_HELP)
+
+
+@group.callback()
+def keys(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Create, list and revoke the keys of the HTTP API.
+
+    \b
+    Examples:
+      callboard keys create ops --role operator
+      callboard keys
+      callboard keys revoke ck_019aa0c5a2f07d2f9d0cb0e3a6b3c001
+    """
+    if context.invoked_subcommand is None:
+        list_keys(as_json=as_json)
+
+
+@group.command("create", epilog=EXIT_CODES_HELP)
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Who uses it; the history of tasks shows it.")],
+    role: Annotated[str, typer.Option(help="reader, submitter or operator; each may do what those before it may.")],
+    tenant: Annotated[
+        str | None, typer.Option(help="The key sees and changes only what belongs to this tenant. Default: all.")
+    ] = None,
+    rate_limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Requests a minute, at each server process. Default: any.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create a key, and print it. It is stored as a hash: nobody can print it again.
+
+    From the first key on, the servers ask everybody for one, within 5 seconds.
+
+    \b
+    Examples:
+      callboard keys create ops --role operator
+      callboard keys create shop --role submitter --tenant acme --rate-limit 600
+      key=$(callboard keys create ci --role submitter)
+      callboard keys create ci --role submitter --json | jq -r .key
+    """
+    from deploy.cli.output import print_json
+    from deploy.cli.store import open_store
+    from state.access.keys import create_key
+
+    with open_store():
+        created, key = create_key(
+            name,
+            role,  # type: ignore[arg-type]  (the verb checks it)
+            tenant=tenant,
+            rate_limit=rate_limit,
+            caller=_name_person(),
+        )
+    if as_json:
+        print_json({**_dump(created), "key": key})
+        return
+    typer.echo(key)
+    belongs = "all tenants" if tenant is None else f"tenant {tenant}"
+    typer.echo(f"{created.id}: {role}, {belongs}. Keep the key: it is not shown again.", err=True)
+
+
+@group.command("list", epilog=EXIT_CODES_HELP)
+def list_keys(as_json: JsonOption = False) -> None:
+    """List the keys, newest first; revoked ones as well.
+
+    \b
+    Examples:
+      callboard keys list
+      callboard keys list --json | jq '.items[] | select(.revoked_at == null and .last_used_at == null)'
+    """
+    from deploy.cli.output import print_rows
+    from deploy.cli.store import open_store
+    from state.access import keys as verbs
+
+    with open_store():
+        rows = [_dump(key) for key in verbs.list_keys()]
+    print_rows(rows, _tabulate, if_empty="No keys: programs of this machine need none.", as_json=as_json)
+
+
+@group.command("revoke", epilog=EXIT_CODES_HELP)
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="The key's id (ck_...), not the key.")],
+    last: Annotated[
+        bool, typer.Option("--last", help="Also the last operator's key without a tenant: none is left over HTTP.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Revoke a key, for good. The servers refuse it, and end its streams, within 5 seconds.
+
+    \b
+    Examples:
+      callboard keys revoke ck_019aa0c5a2f07d2f9d0cb0e3a6b3c001
+    """
+    from deploy.cli.output import print_json
+    from deploy.cli.store import open_store
+    from state.access.keys import revoke_key
+    from state.errors import KeyNotFound, LastOperatorKey
+
+    with open_store():
+        try:
+            revoked = revoke_key(key_id, last=last, caller=_name_person())
+        except KeyNotFound as missing:
+            raise Failure(NOT_FOUND, f"{missing} `callboard keys` shows their ids.") from missing
+        except LastOperatorKey as refused:
+            raise Failure(NOT_POSSIBLE, str(refused)) from refused
+    if as_json:
+        print_json(_dump(revoked))
+    else:
+        typer.echo(f"{revoked.id} ({revoked.name}) is revoked.")
+
+
+def _name_person() -> "Caller":
+    from getpass import getuser
+
+    from state.access.caller import Caller
+
+    try:
+        return Caller("operator", name=getuser())
+    except (KeyError, OSError):  # a user without a name, as in containers
+        return Caller("operator")
+
+
+def _dump(key: Any) -> dict[str, Any]:
+    """As the HTTP API shows a key."""
+    from dataclasses import asdict
+
+    from pydantic_core import to_jsonable_python
+
+    row = asdict(key)
+    dumped: dict[str, Any] = to_jsonable_python({"key_id": row.pop("id"), **row})
+    return dumped
+
+
+def _tabulate(rows: list[dict[str, Any]]) -> "Table":
+    from datetime import datetime
+
+    from rich.text import Text
+
+    from deploy.cli.output import format_relative, sanitize, start_table
+
+    def tell(moment: str | None, otherwise: str) -> str:
+        return otherwise if moment is None else format_relative(datetime.fromisoformat(moment))
+
+    table = start_table()
+    for heading in ("Key", "Role"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("Name", "Tenant"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("Rate", justify="right", no_wrap=True)
+    for heading in ("Created", "Last used", "Revoked"):
+        table.add_column(heading, no_wrap=True)
+    for row in rows:
+        table.add_row(
+            row["key_id"],
+            row["role"],
+            Text(sanitize(row["name"])),
+            Text("all" if row["tenant"] is None else sanitize(row["tenant"])),
+            "" if row["rate_limit"] is None else f"{row['rate_limit']}/min",
+            tell(row["created_at"], ""),
+            tell(row["last_used_at"], "never"),
+            tell(row["revoked_at"], ""),
+        )
+    return table

@@ -1,8 +1,14 @@
 DROP VIEW IF EXISTS admin.errors_by_actor;
+-- The end of an attempt is a move, and moves are found by their time (events_moves): older history is not read.
 CREATE VIEW admin.errors_by_actor AS
-SELECT t.actor, a.error ->> 'type' AS error_type, count(*) AS attempts, count(DISTINCT a.task_id) AS tasks,
-       max(a.finished_at) AS last_at
-FROM callboard.attempts a JOIN callboard.tasks t ON t.id = a.task_id
+SELECT t.actor, a.error ->> 'type' AS error_type, count(*) AS attempts,
+       count(DISTINCT a.task_id) AS tasks, max(a.finished_at) AS last_at
+FROM (
+    SELECT DISTINCT e.task_id FROM callboard.events e
+    WHERE e.kind = 'status' AND e.at > callboard.now() - interval '24 hours' AND e.data ->> 'from' = 'running'
+) AS m
+JOIN callboard.attempts a ON a.task_id = m.task_id
+JOIN callboard.tasks t ON t.id = a.task_id
 WHERE a.error IS NOT NULL AND a.finished_at > callboard.now() - interval '24 hours'
 GROUP BY t.actor, a.error ->> 'type';
 

@@ -73,7 +73,7 @@ def test_the_commands_of_a_document(document: Path, board: Board, modules: Path)
 def test_the_queries_of_a_document(block: Block, board: Board) -> None:
     postmaster = Postmaster.read(board.data_dir / "postgres")
     assert postmaster is not None
-    with psycopg.connect(postmaster.url(), autocommit=True) as connection:
+    with psycopg.connect(postmaster.url("callboard_owner"), autocommit=True) as connection:
         for query in block.text.split(";\n"):
             if query.strip():
                 connection.execute(query.encode())

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from broker import Context
 from providers.errors import NotFound, ProviderError, RateLimited, ServiceUnavailable, TooEarly
+from providers.genai import trace_call
 from providers.media import registry
 from providers.media.protocol import ActionParams, JobRef, JobStatus, SourceData
 from state import get_task, jsonsafe
@@ -92,7 +93,8 @@ class MediaJob:
         self._ctx.progress(None, f"Asking {self._provider.name}")
         with self._ctx.shielded():  # an interrupt would lose the answer, which has been paid for
             try:
-                ref = self._provider.submit(self._action, prompt, params, source_data, key)
+                with trace_call("generate_content", self._provider.name):
+                    ref = self._provider.submit(self._action, prompt, params, source_data, key)
             except ProviderError as failed:
                 self._ctx.save(submitting=None, unanswered=key if _may_have_arrived(failed) else None)
                 raise

@@ -95,6 +95,9 @@ class Settings(BaseSettings):
         description="Where a worker process serves its metrics for Prometheus: the first free port from this one on.",
     )
     metrics_host: str = Field("127.0.0.1", description="The address at which worker processes serve their metrics.")
+    tracing: bool = Field(
+        False, description="Sends traces by OpenTelemetry; OTEL_EXPORTER_OTLP_ENDPOINT and its kin say where to."
+    )
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="debug, info, warning or error.")
 
     @field_validator("actors", "cors_origins", "sandbox_folders", "secret_names", "webhook_hosts", mode="before")
@@ -124,6 +127,13 @@ class Settings(BaseSettings):
     def _s3_needs_its_client(cls, value: str | None) -> str | None:
         if value is not None and find_spec("boto3") is None:
             raise ValueError("needs boto3: install callboard[s3]")
+        return value
+
+    @field_validator("tracing")
+    @classmethod
+    def _tracing_needs_opentelemetry(cls, value: bool) -> bool:
+        if value and find_spec("opentelemetry.exporter") is None:
+            raise ValueError("needs OpenTelemetry: install callboard[otel]")
         return value
 
     @field_validator("pulse_seconds")

@@ -4,7 +4,8 @@ state store does."""
 import inspect
 import time
 from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from broker.context import Context
 from broker.execution import outcomes
@@ -18,7 +19,12 @@ from broker.metrics.measurements import note_run
 from state.settings import get_settings
 from state.tasks import catalog
 from state.tasks.catalog import ActorSpec
+from state.tasks.traces import read_traceparent
+from state.tracing import is_tracing, note_failure, open_span
 from state.workers.leases import Settlement
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
 
 Work = Callable[[Context, Any], Any]
 
@@ -30,7 +36,10 @@ def run_task(spec: ActorSpec, function: Work, task_id: str, epoch: int) -> None:
         return
     begun = time.perf_counter()
     context = Context(execution, held)
-    value, exception = _run(spec, function, execution, context, held)
+    with _trace_attempt(execution) as span:
+        value, exception = _run(spec, function, execution, context, held)
+        if exception is not None:
+            note_failure(span, type(exception).__name__)
     # No interrupt can be raised in this thread from here on.
     context.close()
     if exception is None or not caused_by(exception, NotStarted):
@@ -42,6 +51,19 @@ def run_task(spec: ActorSpec, function: Work, task_id: str, epoch: int) -> None:
     except Exception as unexpected:  # the task must get an end, whatever the error is
         end = outcomes.failed(execution.claimed, unexpected)
     held.end(execution, end)
+
+
+def _trace_attempt(execution: Execution) -> AbstractContextManager["Span | None"]:
+    claimed = execution.claimed
+    if not is_tracing():
+        return nullcontext()
+    attributes = {
+        "callboard.task_id": claimed.id,
+        "callboard.actor": claimed.actor,
+        "callboard.attempt": claimed.attempt,
+    }
+    traceparent = read_traceparent(claimed.id)
+    return open_span(f"attempt {claimed.actor}", "consumer", attributes, traceparent=traceparent)
 
 
 def _run(

@@ -27,6 +27,7 @@ from state.maintenance import losses
 from state.schema.migration import require_current_schema
 from state.settings import get_settings
 from state.tasks import catalog
+from state.tracing import configure_tracing, flush_traces
 from state.workers import registry
 from state.workers.identity import Identity
 from state.workers.leases import as_json
@@ -84,6 +85,7 @@ class WorkerProcess:
             self._opened = True
         watch_places(self.held.threads, lambda: len(self.held.running()))
         serve_metrics(self.identity.id)
+        configure_tracing("callboard-worker")
         log.info("worker ready", worker=self.identity.id, queues=list(self._queues), threads=self.held.threads)
 
     def _on_hints(self, hints: Sequence[str]) -> None:
@@ -122,6 +124,7 @@ class WorkerProcess:
                 part.stop()
             if drained:  # otherwise another process finds this one gone and recovers its tasks
                 self._deregister()
+        flush_traces()
         close_database()
 
     # Replacement, because code does not stop.

@@ -20,6 +20,7 @@ from state.database.notifier import flush_hints
 from state.errors import StateError
 from state.logs import configure_logs
 from state.tasks.catalog import load_actors
+from state.tracing import configure_tracing, flush_traces
 from state.workers.processes import hide_memory
 from taskapi.access.control import AccessControl
 from taskapi.api.openapi import make_operation
@@ -33,6 +34,7 @@ from taskapi.guard.headers import SecurityHeaders
 from taskapi.guard.json_bodies import JsonBodies
 from taskapi.guard.network import NetworkGuard
 from taskapi.guard.request_ids import RequestIds
+from taskapi.guard.request_traces import RequestTraces
 from taskapi.guard.slashes import TrailingSlashes
 from taskapi.guard.slow_bodies import BodyDeadline
 from taskapi.metrics.requests import RequestMetrics
@@ -44,6 +46,7 @@ from taskapi.resources import (
     contents,
     control,
     deadletters,
+    docs,
     gates,
     generations,
     health,
@@ -104,6 +107,7 @@ OPERATIONS: list[Operation] = [
     *prometheus.OPERATIONS,
     *health.OPERATIONS,
     *home.OPERATIONS,
+    *docs.OPERATIONS,
 ]
 OPERATIONS.append(stream_tokens.make_operation(OPERATIONS))
 OPERATIONS.append(make_operation(OPERATIONS))
@@ -116,6 +120,7 @@ async def _serves_strangers(scope: Scope) -> bool:
 
 MIDDLEWARE = [  # from the outside to the inside: a request passes down, its answer up
     Middleware(RequestMetrics),
+    Middleware(RequestTraces),
     Middleware(RequestIds),
     Middleware(SecurityHeaders),
     Middleware(ConfiguredOrigins),
@@ -142,6 +147,7 @@ def create_app(pace: Pace | None = None, caller: Caller | None = None, *, import
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         hide_memory()
+        configure_tracing("callboard-server")
         await run_in_threadpool(get_database().pool)
         feed = app.state.feed = Feed(pace or Pace())
         queue_watch = app.state.queue_watch = QueueWatch(feed.pace)
@@ -153,6 +159,7 @@ def create_app(pace: Pace | None = None, caller: Caller | None = None, *, import
             await queue_watch.stop()
             await feed.stop()
             await access.stop()
+            await run_in_threadpool(flush_traces)
             await run_in_threadpool(flush_hints)
             await run_in_threadpool(close_database)
 

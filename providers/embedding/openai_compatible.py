@@ -5,6 +5,7 @@ from typing import Any
 
 from providers.embedding.protocol import DIMENSIONS, Embeddings
 from providers.errors import InvalidInput, ServerError
+from providers.genai import trace_call
 from providers.language.openai_compatible import make_openrouter_api, read_number
 from providers.language.sentences import count_tokens
 from providers.settings import OpenRouterSettings
@@ -26,17 +27,24 @@ class OpenAICompatibleEmbedding:
             "dimensions": dimensions,
             "encoding_format": "float",
         }
-        answer = make_openrouter_api(settings).post("/embeddings", body)
-        vectors = _read_vectors(answer)
+        with trace_call("embeddings", self.name, settings.embedding_model) as call:
+            answer = make_openrouter_api(settings).post("/embeddings", body)
+            vectors = _read_vectors(answer)
+            tokens = _count_tokens(answer, texts)
+            call.tokens_in = tokens
         if len(vectors) != len(texts):
             raise ServerError(f"openrouter sent {len(vectors)} embeddings for {len(texts)} texts")
         for vector in vectors:
             if len(vector) != dimensions:
                 message = f"{settings.embedding_model} gives {len(vector)} dimensions, not {dimensions}"
                 raise InvalidInput(message, details={"service": "openrouter"})
-        usage = answer.get("usage")
-        tokens = read_number(usage.get("prompt_tokens")) if isinstance(usage, dict) else None
-        return Embeddings(vectors, settings.embedding_model, int(tokens or sum(map(count_tokens, texts))))
+        return Embeddings(vectors, settings.embedding_model, tokens)
+
+
+def _count_tokens(answer: Any, texts: Sequence[str]) -> int:
+    usage = answer.get("usage")
+    tokens = read_number(usage.get("prompt_tokens")) if isinstance(usage, dict) else None
+    return int(tokens or sum(map(count_tokens, texts)))
 
 
 def _read_vectors(answer: Any) -> list[list[float]]:

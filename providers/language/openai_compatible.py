@@ -14,6 +14,7 @@ from providers.errors import (
     find_error_class,
     make_excerpt,
 )
+from providers.genai import trace_call
 from providers.language.protocol import Completion, Message, Tool, ToolCall, Usage
 from providers.language.sentences import count_tokens
 from providers.language.sse import read_data
@@ -75,7 +76,10 @@ def _generate(
     text = ""
     reasoned = 0
     call_pieces = ToolCallPieces(api.service)
-    with api.stream("POST", "/chat/completions", json=body) as response:
+    with (
+        trace_call("chat", api.service, body["model"]) as call,
+        api.stream("POST", "/chat/completions", json=body) as response,
+    ):
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             chunks = _read_chunks(read_data(response, api.service, api.timeout), api.service)
         else:
@@ -83,6 +87,7 @@ def _generate(
         for chunk in chunks:
             _raise_error(chunk, api.service)
             _update_usage(chunk, usage)
+            call.tokens_in, call.tokens_out = usage.tokens_in, usage.tokens_out
             part = _get_part(chunk)
             call_pieces.add(part)
             details = _get_reasoning(part)

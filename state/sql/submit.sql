@@ -12,7 +12,7 @@ WITH input AS MATERIALIZED (
     FROM jsonb_to_recordset(%(tasks)s) AS i (
         id text, actor text, queue text, priority smallint, tenant text, target text, payload jsonb, max_attempts integer,
         delay_seconds double precision, available_at timestamptz, max_age_seconds double precision, gates text[],
-        gate_limits integer[], dedup_key text, workflow_id text, webhook_url text, webhook_events text[],
+        gate_limits integer[], dedup_key text, workflow_id text, webhook_url text, webhook_events text[], traceparent text,
         follower integer, crowd integer),
     LATERAL (
         SELECT coalesce(i.available_at, callboard.now() + make_interval(secs => coalesce(i.delay_seconds, 0))) AS due
@@ -23,7 +23,7 @@ WITH input AS MATERIALIZED (
 ), added AS (
     INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, target, payload, max_attempts,
                                  available_at, expires_at, max_age, gates, gate_limits, dedup_key, workflow_id, webhook_url,
-                                 webhook_events, waiting_gate, waiting_reason, created_at, updated_at)
+                                 webhook_events, traceparent, waiting_gate, waiting_reason, created_at, updated_at)
     SELECT i.id, i.actor, i.queue,
            CASE WHEN i.due > callboard.now() THEN 'scheduled' WHEN i.line IS NOT NULL THEN 'waiting' ELSE 'queued' END,
            i.priority,
@@ -33,7 +33,7 @@ WITH input AS MATERIALIZED (
                       + i.follower) * 2 + 1 END,
            i.tenant, i.target, i.payload, i.max_attempts, i.due,
            i.due + make_interval(secs => i.max_age_seconds), i.max_age_seconds, i.gates, i.gate_limits, i.dedup_key, i.workflow_id,
-           i.webhook_url, i.webhook_events, i.line,
+           i.webhook_url, i.webhook_events, i.traceparent, i.line,
            CASE WHEN i.line IS NOT NULL THEN 'others stand in line before it' END, callboard.now(), callboard.now()
     FROM input i
     ON CONFLICT (id) DO NOTHING

@@ -5,13 +5,13 @@
 WITH added AS (
     INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, tenant, target, payload, max_attempts,
                                  available_at, expires_at, max_age, gates, gate_limits, dedup_key, webhook_url,
-                                 webhook_events, waiting_gate, waiting_reason, created_at, updated_at)
+                                 webhook_events, traceparent, waiting_gate, waiting_reason, created_at, updated_at)
     SELECT %(id)s, %(actor)s, %(queue)s,
            CASE WHEN i.due > callboard.now() THEN 'scheduled' WHEN i.line IS NOT NULL THEN 'waiting' ELSE 'queued' END,
            %(priority)s::smallint, callboard.entry_rank(%(queue)s, 'primary', %(priority)s::smallint, %(tenant)s), %(tenant)s,
            %(target)s, %(payload)s::jsonb, %(max_attempts)s::integer, i.due,
            i.due + make_interval(secs => %(max_age_seconds)s::double precision), %(max_age_seconds)s, coalesce(%(gates)s::text[], '{}'),
-           coalesce(%(gate_limits)s::integer[], '{}'), %(dedup_key)s, %(webhook_url)s, %(webhook_events)s::text[], i.line,
+           coalesce(%(gate_limits)s::integer[], '{}'), %(dedup_key)s, %(webhook_url)s, %(webhook_events)s::text[], %(traceparent)s, i.line,
            CASE WHEN i.line IS NOT NULL THEN 'others stand in line before it' END, callboard.now(), callboard.now()
     FROM (
         SELECT d.due, CASE WHEN d.due <= callboard.now() THEN callboard.line_at(%(gates)s::text[]) END AS line

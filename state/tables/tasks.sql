@@ -60,7 +60,8 @@ CREATE TABLE callboard.tasks (
     updated_at       timestamptz NOT NULL,
     hidden_at        timestamptz,
     webhook_url      text,
-    webhook_events   text[]
+    webhook_events   text[],
+    traceparent      text
 ) WITH (
     fillfactor = 85,
     autovacuum_vacuum_scale_factor = 0.01,
@@ -101,6 +102,7 @@ COMMENT ON COLUMN callboard.tasks.max_age IS 'Seconds from available_at to expir
 COMMENT ON COLUMN callboard.tasks.expires_at IS 'A task that has not started by then is dead.';
 COMMENT ON COLUMN callboard.tasks.webhook_url IS 'Where moves of the task are reported (queue_webhooks); NULL: nowhere.';
 COMMENT ON COLUMN callboard.tasks.webhook_events IS 'The statuses whose beginning is reported.';
+COMMENT ON COLUMN callboard.tasks.traceparent IS 'The span that has submitted it (W3C Trace Context), if there are traces.';
 COMMENT ON COLUMN callboard.tasks.hidden_at IS 'When the finished task was deleted by a user; the row stays as audit trail.';
 
 -- History must not slow the live tasks: apart from the primary key and the last three, every index covers only the

@@ -1,17 +1,23 @@
 """A new task, as a caller describes it: checked, and completed from the actor's declaration."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
+from state.access.caller import SYSTEM, Caller
+from state.access.permissions import choose_tenant, require_may_prioritize
 from state.database import Row
 from state.errors import InvalidPayload
 from state.gates import Gate
 from state.gates.declarations import make_target_gate, make_tenant_gate
 from state.tasks import catalog
+from state.tasks.admission import require_may_run_payload
 from state.tasks.ids import new_task_id
 from state.tasks.priorities import MEDIUM, parse_priority
+from state.tracing import get_traceparent
+from state.webhooks.subscription import check_webhook
 
 _LONGEST_DELAY = 10 * 365 * 24 * 3600.0  # seconds; a longer delay is a mistake
 
@@ -33,27 +39,34 @@ class NewTask:
     dedup_key: str | None = None
     dedup_ttl_seconds: float = 24 * 3600.0
     workflow_id: str | None = None  # a running workflow that the task joins
+    webhook_url: str | None = None  # where moves of the task are reported
+    webhook_events: Sequence[str] | None = None  # the statuses to report; None: those in which the task is finished
 
-    def to_row(self) -> Row:
-        """Returns the row to insert, with a new id. Raises UnknownActor or InvalidPayload."""
+    def to_row(self, caller: Caller = SYSTEM) -> Row:
+        """Returns the row to insert, with a new id. Raises UnknownActor or InvalidPayload; Forbidden if the caller may
+        not give the actor or the agent work, or asks for another tenant or for a priority that it may not have."""
         spec = catalog.get(self.actor)
         if spec.created_by is not None:
             raise _make_error("actor", f"tasks of {spec.name} are created by {spec.created_by}")
         self._check()
+        tenant = choose_tenant(caller, self.tenant)
         request, payload = spec.validate(self.payload)
+        require_may_run_payload(caller, spec.name, payload)
         run = payload.get("workflow_run_id")
         if run is not None and not (isinstance(run, str) and len(run) <= 200):  # there is an index on it
             raise _make_error("payload.workflow_run_id", "must be at most 200 characters")
         priority = self._parse_priority()
+        require_may_prioritize(caller, priority)
         if priority is None:
             priority = MEDIUM if spec.priority is None else spec.priority(request)
-        gates = self._add_own_gates(spec.ask_gates(request))
+        gates = self._add_own_gates(spec.ask_gates(request), tenant)
+        webhook_url, webhook_events = check_webhook(self.webhook_url, self.webhook_events)
         return {
             "id": new_task_id(),
             "actor": spec.name,
             "queue": self.queue or spec.queue,
             "priority": priority,
-            "tenant": self.tenant,
+            "tenant": tenant,
             "target": self.target,
             "payload": payload,
             "max_attempts": self.max_attempts or spec.max_attempts,
@@ -65,13 +78,16 @@ class NewTask:
             "dedup_key": self.dedup_key,
             "dedup_ttl_seconds": self.dedup_ttl_seconds,
             "workflow_id": self.workflow_id,
+            "webhook_url": webhook_url,
+            "webhook_events": webhook_events,
+            "traceparent": get_traceparent(),
         }
 
-    def _add_own_gates(self, gates: list[Gate]) -> list[Gate]:
-        if self.tenant is not None:
-            gates.append(make_tenant_gate(self.tenant))
+    def _add_own_gates(self, gates: list[Gate], tenant: str | None) -> list[Gate]:
+        if tenant is not None:
+            gates.append(make_tenant_gate(tenant))
         if self.target is not None:
-            gates.append(make_target_gate(self.tenant, self.target))
+            gates.append(make_target_gate(tenant, self.target))
         gates.sort(key=attrgetter("key"))
         return gates
 

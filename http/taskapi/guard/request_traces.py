@@ -1,0 +1,33 @@
+"""Opens a span for each request, below that of the client if it has sent its `traceparent`."""
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from state.tracing import is_tracing, note_failure, open_span
+from taskapi.api.operation import find_operation
+
+
+class RequestTraces:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not is_tracing():
+            await self._app(scope, receive, send)
+            return
+        sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
+        attributes = {"http.request.method": scope["method"]}
+        traceparent = sent[0] if len(sent) == 1 else None
+        with open_span(scope["method"], "server", attributes, traceparent=traceparent) as span:
+
+            async def send_and_note(message: Message) -> None:
+                if message["type"] == "http.response.start" and span is not None:
+                    operation = find_operation(scope)
+                    if operation is not None:  # a path has ids in it; the route has not
+                        span.update_name(f"{operation.method} {operation.path}")
+                        span.set_attribute("http.route", operation.path)
+                    span.set_attribute("http.response.status_code", message["status"])
+                    if message["status"] >= 500:
+                        note_failure(span, str(message["status"]))
+                await send(message)
+
+            await self._app(scope, receive, send_and_note)

@@ -1,0 +1,1 @@
+ALTER TABLE callboard.tasks ADD COLUMN traceparent text;

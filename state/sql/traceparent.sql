@@ -1,0 +1,1 @@
+SELECT traceparent FROM callboard.tasks WHERE id = %(id)s

@@ -8,6 +8,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from state import jsonsafe
+from state.access.caller import Caller
+from state.access.permissions import require_may_run
 from state.errors import InvalidDeclaration, InvalidPayload, UnknownAgent
 from state.gates import Gate
 from state.tasks.catalog import Role
@@ -28,6 +30,10 @@ class AgentSpec:
     result: type[BaseModel] | None = None
     known_gates: Callable[[], Iterable[Gate]] | None = None  # declared when a worker starts
     source: str = ""  # where the function is declared: module.name (file:line)
+
+    @property
+    def title(self) -> str:
+        return f"agent {self.agent_name} ({self.task_type})"
 
     def describe(self) -> dict[str, Any]:
         """Returns what people and programs need to know to give it work."""
@@ -71,17 +77,18 @@ def list_agents() -> list[AgentSpec]:
     return [_agents[key] for key in sorted(_agents)]
 
 
-def admit(agent_name: str, task_type: str) -> AgentSpec:
-    """Returns the agent for a caller who gives it work. Every place that accepts work for an agent comes through here:
-    POST /tasks, edited payloads, steps of workflows, items of projects; those that have the input already through
-    `check_input`. This is where the caller's role is compared with that of the agent, once there are API keys."""
-    return get(agent_name, task_type)
+def admit(agent_name: str, task_type: str, caller: Caller) -> AgentSpec:
+    """Returns the agent for a caller who gives it work, in a step of a workflow or an item of a project. Raises
+    Forbidden if the caller's role does not allow it."""
+    spec = get(agent_name, task_type)
+    require_may_run(caller, spec)
+    return spec
 
 
 def check_input(agent_name: str, task_type: str, input: Any, *, at: str = "input") -> BaseModel:  # noqa: A002
     """Returns the input as the agent's model. Raises UnknownAgent, or InvalidPayload with the path of the field below
     `at`."""
-    spec = admit(agent_name, task_type)
+    spec = get(agent_name, task_type)
     try:
         request = spec.request.model_validate(input)
     except ValidationError as refused:

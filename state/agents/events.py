@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from state import jsonsafe
+from state.access.caller import SYSTEM, Caller
 from state.agents.embedder import Embedded, NotEmbedded, embed, is_comparable
 from state.database import AnyConnection, Parameters, Row, fetch, fetch_one, retrying
 from state.errors import AgentEventNotFound, LeaseLost
@@ -60,10 +61,13 @@ def search(
     agent_name: str | None = None,
     task_type: str | None = None,
     limit: int = 10,
+    caller: Caller = SYSTEM,
 ) -> Found:
-    """Returns the events that resemble a text. Without `any_tenant`, only those of the tenant; None has its own."""
+    """Returns the events that resemble a text. Without `any_tenant`, only those of the tenant; None has its own. A
+    caller with a tenant finds only those of its own."""
     query = make_query(text, explain_missing_vectors())
-    return find(query, tenant=tenant, any_tenant=any_tenant, agent_name=agent_name, task_type=task_type, limit=limit)
+    filters = {"agent_name": agent_name, "task_type": task_type}
+    return find(query, tenant=tenant, any_tenant=any_tenant, limit=limit, caller=caller, **filters)
 
 
 @retrying
@@ -105,12 +109,14 @@ def find(
     agent_name: str | None = None,
     task_type: str | None = None,
     limit: int = 10,
+    caller: Caller = SYSTEM,
 ) -> Found:
     """Searches by the query's vector. Without one, or if no event has a vector of its model, by its words."""
     limit = max(1, min(limit, MAX_LIMIT))
     filters: Parameters = {
-        "tenant": tenant,
-        "any_tenant": any_tenant,
+        "tenant": tenant or caller.tenant,
+        "any_tenant": any_tenant and caller.tenant is None,
+        "scope": caller.tenant,
         "agent_name": agent_name,
         "task_type": task_type,
     }
@@ -130,8 +136,8 @@ def find(
 
 
 @retrying
-def get_event(event_id: str) -> Row:
-    row = fetch_one("agent_event", {"id": event_id})
+def get_event(event_id: str, *, caller: Caller = SYSTEM) -> Row:
+    row = fetch_one("agent_event", {"id": event_id, "scope": caller.tenant})
     if row is None:
         raise AgentEventNotFound(event_id)
     return row

@@ -1,6 +1,6 @@
 -- Cancels a workflow and everything of it that lives: tasks that no worker runs at once, running ones are asked to stop.
 -- Returns the status that the workflow had, and a row for each of the tasks; only the status if it cannot be canceled.
-CREATE OR REPLACE FUNCTION callboard.cancel_workflow(its_id text, why text) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION callboard.cancel_workflow(its_id text, why text, by_whom text) RETURNS TABLE (
     workflow_status text, id text, epoch integer, actor text, queue text, before text, status text, gates text[]
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -19,7 +19,7 @@ BEGIN
     IF its_status NOT IN ('running', 'failed', 'escalated') THEN
         RETURN;
     END IF;
-    PERFORM callboard.move_workflow(its_id, 'canceled', why);
+    PERFORM callboard.move_workflow(its_id, 'canceled', why, by_whom);
     FOR its_key IN
         SELECT s.key FROM callboard.workflow_steps s
         WHERE s.workflow_id = its_id AND s.status IN ('pending', 'waiting') ORDER BY s.position
@@ -42,10 +42,18 @@ BEGIN
             /*count_move*/
         FROM mine m
         WHERE t.id = m.id
-        RETURNING /*moved_task*/, m.status AS before, t.cancel_requested, 'cancel' AS request, true AS is_new
+        RETURNING /*moved_task*/, m.status AS before, t.cancel_requested, 'cancel' AS request, true AS is_new, by_whom AS by
     ), /*request_stop*/, logged AS (
-        /*log_move*/ jsonb_build_object('from', m.before, 'to', m.status, 'reason', 'workflow canceled')
+        /*log_move*/ jsonb_strip_nulls(jsonb_build_object(
+            'from', m.before, 'to', m.status, 'reason', 'workflow canceled', 'by', m.by))
         FROM moved m WHERE m.status <> 'running'
     )
     SELECT its_status, /*move_result*/ FROM moved m;
 END $$;
+
+-- For servers of release 22: can go when no server of it runs any more.
+CREATE OR REPLACE FUNCTION callboard.cancel_workflow(its_id text, why text) RETURNS TABLE (
+    workflow_status text, id text, epoch integer, actor text, queue text, before text, status text, gates text[]
+) LANGUAGE sql AS $$
+    SELECT * FROM callboard.cancel_workflow(its_id, why, NULL)
+$$;

@@ -1,5 +1,5 @@
 -- Cancels dead letters that nobody wants any more.
-CREATE OR REPLACE FUNCTION callboard.dismiss(ids text[]) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION callboard.dismiss(ids text[], by_whom text) RETURNS TABLE (
     id text, epoch integer, actor text, queue text, before text, status text, gates text[]
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -19,7 +19,15 @@ BEGIN
         WHERE t.id = m.id
         RETURNING /*moved_task*/, 'dead' AS before
     ), logged AS (
-        /*log_move*/ '{"from": "dead", "to": "canceled", "reason": "dismissed"}' FROM moved m
+        /*log_move*/ jsonb_strip_nulls(jsonb_build_object(
+            'from', 'dead', 'to', 'canceled', 'reason', 'dismissed', 'by', by_whom)) FROM moved m
     )
     SELECT /*move_result*/ FROM moved m;
 END $$;
+
+-- For servers of release 22: can go when no server of it runs any more.
+CREATE OR REPLACE FUNCTION callboard.dismiss(ids text[]) RETURNS TABLE (
+    id text, epoch integer, actor text, queue text, before text, status text, gates text[]
+) LANGUAGE sql AS $$
+    SELECT * FROM callboard.dismiss(ids, NULL)
+$$;

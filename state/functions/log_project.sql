@@ -28,7 +28,15 @@ END $$;
 CREATE OR REPLACE FUNCTION callboard.log_item(i callboard.project_items, before text, its_run text, why text)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
+    PERFORM callboard.log_item(i, before, its_run, why, NULL);
+END $$;
+
+-- by_whom: the person who has asked for it; NULL: nobody, or nobody knows.
+CREATE OR REPLACE FUNCTION callboard.log_item(
+    i callboard.project_items, before text, its_run text, why text, by_whom text
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     PERFORM callboard.log_project(i.project_id, 'item', jsonb_strip_nulls(jsonb_build_object(
-        'item_id', i.id, 'title', i.title, 'to', i.status, 'run_id', its_run, 'reason', why))
+        'item_id', i.id, 'title', i.title, 'to', i.status, 'run_id', its_run, 'reason', why, 'by', by_whom))
         || jsonb_build_object('from', before));
 END $$;

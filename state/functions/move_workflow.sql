@@ -12,6 +12,13 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION callboard.move_workflow(its_id text, next text, why text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM callboard.move_workflow(its_id, next, why, NULL);
+END $$;
+
+-- by_whom: the person who has asked for it; NULL: nobody, or nobody knows.
+CREATE OR REPLACE FUNCTION callboard.move_workflow(its_id text, next text, why text, by_whom text) RETURNS void
+LANGUAGE plpgsql AS $$
 DECLARE
     before text;
     to_whom jsonb;
@@ -22,7 +29,7 @@ BEGIN
     SET status = next, reason = why, finished_at = CASE WHEN next <> 'running' THEN callboard.now() END
     WHERE w.id = its_id;
     PERFORM callboard.log_workflow(its_id, 'status', jsonb_strip_nulls(jsonb_build_object(
-        'from', before, 'to', next, 'reason', why, 'escalation', to_whom)));
+        'from', before, 'to', next, 'reason', why, 'escalation', to_whom, 'by', by_whom)));
 END $$;
 
 -- `details` become a part of the event; its `error` is kept in the step as well.

@@ -1,8 +1,8 @@
 -- Lets a failed or escalated workflow go on, if enough of it was repaired. Approvals that wait get their whole time again;
 -- those that have expired wait again.
 -- Returns the status that the workflow had and the failures that are left; no row: there is no such workflow.
-CREATE OR REPLACE FUNCTION callboard.resume_workflow(its_id text) RETURNS TABLE (status text, resumed boolean, steps text[])
-LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION callboard.resume_workflow(its_id text, by_whom text)
+RETURNS TABLE (status text, resumed boolean, steps text[]) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 #variable_conflict use_column
@@ -27,7 +27,7 @@ BEGIN
         RETURN QUERY SELECT w.status, false, failed;
         RETURN;
     END IF;
-    PERFORM callboard.move_workflow(its_id, 'running', 'resumed');
+    PERFORM callboard.move_workflow(its_id, 'running', 'resumed', by_whom);
     FOREACH its_key IN ARRAY expired LOOP
         PERFORM callboard.move_step(its_id, its_key, 'waiting', '{}');
     END LOOP;
@@ -36,3 +36,9 @@ BEGIN
     PERFORM callboard.advance_workflow(its_id);
     RETURN QUERY SELECT w.status, true, failed;
 END $$;
+
+-- For servers of release 22: can go when no server of it runs any more.
+CREATE OR REPLACE FUNCTION callboard.resume_workflow(its_id text) RETURNS TABLE (status text, resumed boolean, steps text[])
+LANGUAGE sql AS $$
+    SELECT * FROM callboard.resume_workflow(its_id, NULL)
+$$;

@@ -1,7 +1,7 @@
 -- Puts a failed item back. Returns no row if the project has no such item. moved is also true for an item that was put back
 -- before and has not been taken since: a repetition after a lost connection must not fail.
-CREATE OR REPLACE FUNCTION callboard.retry_item(its_project text, its_id text) RETURNS TABLE (status text, moved boolean)
-LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION callboard.retry_item(its_project text, its_id text, by_whom text)
+RETURNS TABLE (status text, moved boolean) LANGUAGE plpgsql AS $$
 DECLARE
     i callboard.project_items;
 BEGIN
@@ -16,8 +16,14 @@ BEGIN
         SET status = 'pending', finished_at = NULL, updated_at = callboard.now()
         WHERE x.id = its_id
         RETURNING * INTO i;
-        PERFORM callboard.log_item(i, 'failed', NULL, 'retried');
+        PERFORM callboard.log_item(i, 'failed', NULL, 'retried', by_whom);
     END IF;
     status := i.status;
     RETURN NEXT;
 END $$;
+
+-- For servers of release 22: can go when no server of it runs any more.
+CREATE OR REPLACE FUNCTION callboard.retry_item(its_project text, its_id text) RETURNS TABLE (status text, moved boolean)
+LANGUAGE sql AS $$
+    SELECT * FROM callboard.retry_item(its_project, its_id, NULL)
+$$;

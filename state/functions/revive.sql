@@ -4,7 +4,9 @@
 -- A dead letter with a dedup key takes the key again. If another unfinished task holds the key, the dead letter stays
 -- dead and is returned with the holder; so is a run of a project if another run is in its place (run_holders). With a
 -- filter (see dead_letter_fits), tasks that do not fit it any more, or that another session has locked, are left out.
-CREATE OR REPLACE FUNCTION callboard.revive_tasks(ids text[], why text, edited jsonb, wanted jsonb) RETURNS TABLE (
+CREATE OR REPLACE FUNCTION callboard.revive_tasks(
+    ids text[], why text, edited jsonb, wanted jsonb, by_whom text
+) RETURNS TABLE (
     id text, epoch integer, actor text, queue text, before text, status text, gates text[], dedup_key text, holder text
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -107,7 +109,15 @@ BEGIN
                jsonb_build_object('before', m.old_payload, 'after', m.payload, 'checkpoint', m.checkpoint)
         FROM moved m WHERE edited IS NOT NULL
     ), logged AS (
-        /*log_move*/ jsonb_build_object('from', m.before, 'to', m.status, 'reason', why) FROM moved m
+        /*log_move*/ jsonb_strip_nulls(jsonb_build_object(
+            'from', m.before, 'to', m.status, 'reason', why, 'by', by_whom)) FROM moved m
     )
     SELECT /*move_result*/, m.dedup_key, NULL FROM moved m;
 END $$;
+
+-- For servers of release 22: can go when no server of it runs any more.
+CREATE OR REPLACE FUNCTION callboard.revive_tasks(ids text[], why text, edited jsonb, wanted jsonb) RETURNS TABLE (
+    id text, epoch integer, actor text, queue text, before text, status text, gates text[], dedup_key text, holder text
+) LANGUAGE sql AS $$
+    SELECT * FROM callboard.revive_tasks(ids, why, edited, wanted, NULL)
+$$;

@@ -2,7 +2,7 @@
 -- not begun its item is canceled at once. With force, only marks the queue and its run: the caller cancels the run.
 -- Returns no row if there is no such project; run_id NULL if its queue does not run. change: the event that was written.
 -- canceled: the move of the run's task, as the verbs announce it.
-CREATE OR REPLACE FUNCTION callboard.stop_queue(its_project text, force boolean)
+CREATE OR REPLACE FUNCTION callboard.stop_queue(its_project text, force boolean, by_whom text)
 RETURNS TABLE (run_id text, change jsonb, canceled jsonb) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -21,19 +21,26 @@ BEGIN
         IF NOT p.should_stop OR force AND run.reason IS NULL THEN
             UPDATE callboard.projects q SET should_stop = true WHERE q.id = p.id;
             change := callboard.log_queue(p.id, CASE WHEN p.should_stop THEN 'stopping' ELSE 'running' END, 'stopping',
-                                          p.mode, run.id, why, p.started_at);
+                                          p.mode, run.id, why, p.started_at,
+                                          jsonb_strip_nulls(jsonb_build_object('by', by_whom)));
         END IF;
         IF force THEN
             UPDATE callboard.runs r SET reason = why WHERE r.id = run.id;
         ELSIF run.item_id IS NULL THEN
-            canceled := callboard.cancel_unbegun(run.id);
+            canceled := callboard.cancel_unbegun(run.id, by_whom);
         END IF;
     END IF;
     RETURN QUERY SELECT run.id, change, canceled;
 END $$;
 
+-- For servers of release 22: can go when no server of it runs any more.
+CREATE OR REPLACE FUNCTION callboard.stop_queue(its_project text, force boolean)
+RETURNS TABLE (run_id text, change jsonb, canceled jsonb) LANGUAGE sql AS $$
+    SELECT * FROM callboard.stop_queue(its_project, force, NULL)
+$$;
+
 -- Cancels a run that no worker runs. Its project is locked.
-CREATE OR REPLACE FUNCTION callboard.cancel_unbegun(its_id text) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION callboard.cancel_unbegun(its_id text, by_whom text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     answer jsonb;
 BEGIN
@@ -48,7 +55,8 @@ BEGIN
         WHERE t.id = m.id
         RETURNING /*moved_task*/, m.status AS before
     ), logged AS (
-        /*log_move*/ jsonb_build_object('from', m.before, 'to', m.status, 'reason', 'stop requested') FROM moved m
+        /*log_move*/ jsonb_strip_nulls(jsonb_build_object(
+            'from', m.before, 'to', m.status, 'reason', 'stop requested', 'by', by_whom)) FROM moved m
     )
     SELECT to_jsonb(a) INTO answer FROM (SELECT /*move_result*/ FROM moved m) AS a;
     RETURN answer;

@@ -3,19 +3,24 @@
 from datetime import datetime
 from typing import Any
 
+from state.access.caller import SYSTEM, Caller
+from state.access.permissions import require_no_tenant
 from state.database import Row, fetch, fetch_one, retrying
 from state.database.notifier import notify_work
 from state.errors import GateNotFound, InvalidPayload
 from state.gates.waking import wake
+from state.logs import log
 
 
 @retrying
-def list_gates() -> list[Row]:
+def list_gates(*, caller: Caller = SYSTEM) -> list[Row]:
+    require_no_tenant(caller)
     return fetch("gates", {"key": None})
 
 
 @retrying
-def get_gate(key: str) -> Row:
+def get_gate(key: str, *, caller: Caller = SYSTEM) -> Row:
+    require_no_tenant(caller)
     row = fetch_one("gates", {"key": key})
     if row is None:
         raise GateNotFound(key)
@@ -29,8 +34,9 @@ _QUEUE_FIELDS = ("paused", "closed_until")  # nothing is counted there: a claim 
 _NEW_GATE: Row = {"paused": False, "breaker_volume": 10, "breaker_window": 60, "breaker_seconds": 60}
 
 
-def put_gate(key: str, **changes: Any) -> Row:
+def put_gate(key: str, *, caller: Caller = SYSTEM, **changes: Any) -> Row:
     """Changes the named fields of a gate. Takes effect at the next claim."""
+    require_no_tenant(caller)
     unknown = sorted(changes.keys() - set(_FIELDS))
     if unknown:
         raise InvalidPayload(f"{unknown[0]}: a gate has no such field; it has {', '.join(_FIELDS)}", unknown[0])
@@ -50,6 +56,7 @@ def put_gate(key: str, **changes: Any) -> Row:
     if current is None:
         fetch("gate_create", {"key": key})
     fetch("gate_put", {"key": key, "changed": list(changes), **wanted})
+    log.info("gate changed", gate=key, by=caller.name, **changes)
     wake([key])
     notify_work([key.removeprefix("queue:")] if key.startswith("queue:") else [])
     return get_gate(key)

@@ -3,8 +3,11 @@
 import os
 from dataclasses import dataclass, field
 
+from state.access.caller import SYSTEM, Caller
+from state.access.permissions import require_no_tenant
 from state.database import Row
 from state.gates.waking import sweep_lines
+from state.logs import log
 from state.maintenance.silence import Silence
 from state.maintenance.sweep import read_last_seen, sweep
 from state.settings import get_settings
@@ -42,9 +45,10 @@ def _forget_after_fork() -> None:
 os.register_at_fork(after_in_child=_forget_after_fork)
 
 
-def requeue_orphaned() -> Recovered:
+def requeue_orphaned(*, caller: Caller = SYSTEM) -> Recovered:
     """Sweeps until nothing more is found. Workers of this machine that are provably dead are recovered at once; the
     leases of others end if this process itself has observed their silence for as long, from one request to the next."""
+    require_no_tenant(caller)
     silent = _get_observer().observe(read_last_seen())
     found = Recovered(dead_workers=find_dead_siblings(Identity.of_this_process()))
     for _ in range(_MOST_ROUNDS):
@@ -60,4 +64,6 @@ def requeue_orphaned() -> Recovered:
         found.woken += woken
         if not after:
             break
+    counts = {name: len(getattr(found, name)) for name in ("lost", "expired", "due", "woken", "dead_workers")}
+    log.info("orphaned tasks looked for", by=caller.name, **counts)
     return found

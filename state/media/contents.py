@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from state.access.caller import SYSTEM, Caller
 from state.database import Row, fetch_one, retrying
 from state.disk import make_private
 from state.errors import ContentNotFound, ContentStoreFailed
@@ -46,10 +47,10 @@ def store_bytes(data: bytes, media_type: str, folder: Path) -> StoredBytes:
 
 
 @retrying
-def get_content(content_id: str) -> Row:
+def get_content(content_id: str, *, caller: Caller = SYSTEM) -> Row:
     """Returns the row, with the tenant of the task that made the content. `get_store()` has the bytes, by the
-    sha256."""
-    row = fetch_one("content", {"id": content_id})
+    sha256. The same bytes may belong to contents of several tenants: each has an id of its own."""
+    row = fetch_one("content", {"id": content_id, "scope": caller.tenant})
     if row is None:
         raise ContentNotFound(content_id)
     return row

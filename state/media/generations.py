@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from state import jsonsafe
+from state.access.caller import SYSTEM, Caller
+from state.access.tracebacks import hide_traceback_in
 from state.database import Parameters, Row, fetch_one, retrying
 from state.errors import GenerationNotFound, LeaseLost
 from state.masking import mask_data
@@ -88,13 +90,13 @@ def fail_generation(
 
 
 @retrying
-def get_generation(generation_id: str) -> Row:
+def get_generation(generation_id: str, *, caller: Caller = SYSTEM) -> Row:
     """Returns the row with its contents. Its status also follows from how the task ended: a task that was canceled, or
     whose last worker died, could not write it itself."""
-    row = fetch_one("generation", {"id": generation_id})
+    row = fetch_one("generation", {"id": generation_id, "scope": caller.tenant})
     if row is None:
         raise GenerationNotFound(generation_id)
-    return row
+    return row if caller.has_role("operator") else hide_traceback_in(row)
 
 
 def _dump_foreign(value: dict[str, Any]) -> str:

@@ -1,6 +1,8 @@
 """Stored prompts: texts that tasks can name by an id, for each tenant."""
 
 from state import jsonsafe
+from state.access.caller import SYSTEM, Caller
+from state.access.permissions import choose_tenant
 from state.database import Row, fetch_one, retrying
 from state.errors import InvalidPayload, PromptNotFound
 
@@ -9,17 +11,19 @@ MAX_TEXT = 20_000
 
 
 @retrying
-def put_prompt(prompt_id: str, text: str, tenant: str | None = None) -> Row:
+def put_prompt(prompt_id: str, text: str, tenant: str | None = None, *, caller: Caller = SYSTEM) -> Row:
     """Creates or replaces a prompt. Generations that have begun keep their text."""
     _check(prompt_id, text)
-    row = fetch_one("prompt_put", {"id": prompt_id, "text": text, "tenant": tenant})
+    row = fetch_one("prompt_put", {"id": prompt_id, "text": text, "tenant": choose_tenant(caller, tenant)})
     assert row is not None  # noqa: S101  (an upsert always returns a row)
     return row
 
 
 @retrying
-def get_prompt(prompt_id: str, tenant: str | None = None) -> Row:
-    row = fetch_one("prompt", {"id": prompt_id, "tenant": tenant})
+def get_prompt(prompt_id: str, tenant: str | None = None, *, caller: Caller = SYSTEM) -> Row:
+    """Without `tenant`, of the caller's tenant."""
+    wanted = {"id": prompt_id, "tenant": tenant or caller.tenant, "scope": caller.tenant}
+    row = fetch_one("prompt", wanted)
     if row is None:
         raise PromptNotFound(prompt_id)
     return row

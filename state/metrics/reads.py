@@ -6,6 +6,8 @@ from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from state.access.caller import SYSTEM, Caller
+from state.access.permissions import require_no_tenant
 from state.database import fetch, retrying
 
 Resolution = Literal["minute", "hour", "day"]
@@ -80,11 +82,13 @@ def list_metrics(
     task_type: str | None = None,
     before: Place | None = None,
     limit: int = DEFAULT_LIMIT,
+    caller: Caller = SYSTEM,
 ) -> list[TaskMetrics]:
     """Newest first, then by actor, agent and task type: all whole periods that overlap with the time from `since` to
     `until`. Without `until` up to now; without `since` an hour of minutes, a day of hours or 30 days before `until`.
     Lists only minutes that are measured, and only actors and agents of which something happened. `before`: the last
     place of the previous page."""
+    require_no_tenant(caller)
     rows = fetch(
         "metrics",
         {

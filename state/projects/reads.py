@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from state.access.caller import SYSTEM, Caller
 from state.database import Row, fetch, retrying
 from state.errors import ItemNotFound, ProjectNotFound
 from state.tasks.reads import DEFAULT_LIMIT
@@ -66,6 +67,10 @@ class Project(BaseModel):
     def finished(self) -> bool:
         """A project is never finished: items can be added at any time."""
         return False
+
+    def without_tracebacks(self) -> "Project":
+        """It has none: those of its runs stay with their tasks."""
+        return self
 
 
 class Item(BaseModel):
@@ -135,68 +140,86 @@ class Statistics(BaseModel):
 
 
 @retrying
-def get_statistics(project_id: str) -> Statistics:
-    get_project(project_id)
-    [row] = fetch("project_statistics", {"project_id": project_id})
+def get_statistics(project_id: str, *, caller: Caller = SYSTEM) -> Statistics:
+    get_project(project_id, caller=caller)
+    [row] = fetch("project_statistics", {"project_id": project_id, "scope": caller.tenant})
     return Statistics.model_validate(row)
 
 
 @retrying
-def get_project(project_id: str) -> Project:
-    found = get_projects_of_many([project_id])
+def get_project(project_id: str, *, caller: Caller = SYSTEM) -> Project:
+    found = get_projects_of_many([project_id], caller=caller)
     if project_id not in found:
         raise ProjectNotFound(project_id)
     return found[project_id]
 
 
 @retrying
-def get_projects_of_many(ids: Collection[str]) -> dict[str, Project]:
+def get_projects_of_many(ids: Collection[str], *, caller: Caller = SYSTEM) -> dict[str, Project]:
     """Reads many projects in one query. Projects that do not exist are not in the result."""
-    rows = fetch("projects", {"ids": list(ids), "before": None, "tenant": None, "limit": len(ids)})
+    wanted = {"ids": list(ids), "before": None, "tenant": None, "limit": len(ids), "scope": caller.tenant}
+    rows = fetch("projects", wanted)
     return {row["id"]: Project.from_row(row) for row in rows}
 
 
 @retrying
-def list_projects(*, tenant: str | None = None, before: str | None = None, limit: int = DEFAULT_LIMIT) -> list[Project]:
+def list_projects(
+    *, tenant: str | None = None, before: str | None = None, limit: int = DEFAULT_LIMIT, caller: Caller = SYSTEM
+) -> list[Project]:
     """Newest first. `before`: the last id of the previous page."""
-    rows = fetch("projects", {"ids": None, "before": before, "tenant": tenant, "limit": limit})
+    wanted = {"ids": None, "before": before, "tenant": tenant, "limit": limit, "scope": caller.tenant}
+    rows = fetch("projects", wanted)
     return [Project.from_row(row) for row in rows]
 
 
 @retrying
 def list_items(
-    project_id: str, *, status: ItemStatus | None = None, after: int = 0, limit: int = DEFAULT_LIMIT
+    project_id: str,
+    *,
+    status: ItemStatus | None = None,
+    after: int = 0,
+    limit: int = DEFAULT_LIMIT,
+    caller: Caller = SYSTEM,
 ) -> list[Item]:
     """In their order. `after`: the last position of the previous page."""
-    get_project(project_id)
-    return _fetch_items(project_id, status=status, after=after, limit=limit)
+    get_project(project_id, caller=caller)
+    return _fetch_items(project_id, caller, status=status, after=after, limit=limit)
 
 
 @retrying
-def get_items_of_many(project_id: str, ids: Collection[str]) -> list[Item]:
+def get_items_of_many(project_id: str, ids: Collection[str], *, caller: Caller = SYSTEM) -> list[Item]:
     """In their order. Items that do not exist are not in the result."""
-    return _fetch_items(project_id, ids=list(ids), limit=len(ids))
+    return _fetch_items(project_id, caller, ids=list(ids), limit=len(ids))
 
 
 @retrying
-def get_item(project_id: str, item_id: str) -> Item:
-    found = get_items_of_many(project_id, [item_id])
+def get_item(project_id: str, item_id: str, *, caller: Caller = SYSTEM) -> Item:
+    found = get_items_of_many(project_id, [item_id], caller=caller)
     if not found:
-        get_project(project_id)
+        get_project(project_id, caller=caller)
         raise ItemNotFound(project_id, item_id)
     return found[0]
 
 
 @retrying
-def list_runs(project_id: str, *, before: str | None = None, limit: int = DEFAULT_LIMIT) -> list[Run]:
+def list_runs(
+    project_id: str, *, before: str | None = None, limit: int = DEFAULT_LIMIT, caller: Caller = SYSTEM
+) -> list[Run]:
     """Newest first. `before`: the last id of the previous page."""
-    get_project(project_id)
-    rows = fetch("project_runs", {"project_id": project_id, "before": before, "limit": limit})
+    get_project(project_id, caller=caller)
+    wanted = {"project_id": project_id, "before": before, "limit": limit, "scope": caller.tenant}
+    rows = fetch("project_runs", wanted)
     return [Run.from_row(row) for row in rows]
 
 
 def _fetch_items(
-    project_id: str, *, ids: list[str] | None = None, status: str | None = None, after: int = 0, limit: int
+    project_id: str,
+    caller: Caller,
+    *,
+    ids: list[str] | None = None,
+    status: str | None = None,
+    after: int = 0,
+    limit: int,
 ) -> list[Item]:
     wanted = {"project_id": project_id, "ids": ids, "status": status, "after": after, "limit": limit}
-    return [Item.from_row(row) for row in fetch("project_items", wanted)]
+    return [Item.from_row(row) for row in fetch("project_items", {**wanted, "scope": caller.tenant})]

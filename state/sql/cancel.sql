@@ -2,7 +2,7 @@
 -- Returns no row for a task that is finished.
 WITH mine AS MATERIALIZED (
     SELECT t.id, t.status FROM callboard.tasks t
-    WHERE t.id = %(id)s AND t.status IN (/*live*/) AND /*lock_parent*/
+    WHERE t.id = %(id)s AND t.status IN (/*live*/) AND (/*in_scope*/ t.tenant) AND /*lock_parent*/
     FOR NO KEY UPDATE
 ), moved AS (
     UPDATE callboard.tasks t
@@ -15,8 +15,10 @@ WITH mine AS MATERIALIZED (
         /*count_move*/
     FROM mine m
     WHERE t.id = m.id
-    RETURNING /*moved_task*/, m.status AS before, t.cancel_requested, %(request)s::text AS request, true AS is_new
+    RETURNING /*moved_task*/, m.status AS before, t.cancel_requested, %(request)s::text AS request, true AS is_new,
+              %(by)s::text AS by
 ), /*request_stop*/, logged AS (
-    /*log_move*/ jsonb_build_object('from', m.before, 'to', m.status) FROM moved m WHERE m.status <> 'running'
+    /*log_move*/ jsonb_strip_nulls(jsonb_build_object('from', m.before, 'to', m.status, 'by', m.by))
+    FROM moved m WHERE m.status <> 'running'
 )
 SELECT /*move_result*/ FROM moved m

@@ -5,4 +5,4 @@ SELECT /*move_result*/ FROM callboard.dismiss(ARRAY(
       AND /*try_lock_parent*/
     ORDER BY t.id
     FOR NO KEY UPDATE SKIP LOCKED
-)) AS m
+), %(by)s) AS m

@@ -11,4 +11,4 @@ SELECT g.id, g.task_id, t.tenant, g.provider, g.action_type, g.prompt, g.request
                ORDER BY c.position), '[]')
         FROM callboard.contents c WHERE c.generation_id = g.id) AS contents
 FROM callboard.generations g JOIN callboard.tasks t ON t.id = g.task_id
-WHERE g.id = %(id)s
+WHERE g.id = %(id)s AND (/*in_scope*/ t.tenant)

@@ -5,7 +5,7 @@ WITH mine AS MATERIALIZED (
     SELECT t.id, t.status, t.status <> 'running' OR t.cancel_requested IS NULL AS is_new,
            t.status <> 'running' AND t.tokens > %(token_limit)s AS spent
     FROM callboard.tasks t
-    WHERE t.id = %(id)s AND t.hidden_at IS NULL
+    WHERE t.id = %(id)s AND t.hidden_at IS NULL AND (/*in_scope*/ t.tenant)
       AND (t.status IN (/*startable*/) OR t.status = 'running' AND coalesce(t.cancel_requested, 'pause') = 'pause')
       AND /*lock_parent*/
     FOR NO KEY UPDATE
@@ -24,10 +24,10 @@ WITH mine AS MATERIALIZED (
         updated_at = callboard.now()
     FROM mine m
     WHERE t.id = m.id
-    RETURNING /*moved_task*/, m.status AS before, t.cancel_requested, 'pause' AS request, m.is_new,
+    RETURNING /*moved_task*/, m.status AS before, t.cancel_requested, 'pause' AS request, m.is_new, %(by)s::text AS by,
               CASE WHEN m.spent THEN t.error - 'traceback' END AS error
 ), /*request_stop*/, logged AS (
-    /*log_move*/ jsonb_strip_nulls(jsonb_build_object('from', m.before, 'to', m.status, 'error', m.error))
+    /*log_move*/ jsonb_strip_nulls(jsonb_build_object('from', m.before, 'to', m.status, 'error', m.error, 'by', m.by))
     FROM moved m WHERE m.status <> 'running'
 )
 SELECT /*move_result*/ FROM moved m

@@ -3,6 +3,7 @@ SELECT i.id, i.project_id, i.position, i.title, i.agent_name, i.task_type, i.inp
        i.runs, i.result, i.error, i.created_at, i.updated_at, i.started_at, i.finished_at
 FROM callboard.project_items i
 WHERE i.project_id = %(project_id)s
+  AND EXISTS (SELECT FROM callboard.projects p WHERE p.id = %(project_id)s AND (/*in_scope*/ p.tenant))
   AND (%(ids)s::text[] IS NULL OR i.id = ANY (%(ids)s))
   AND (%(status)s::text IS NULL OR i.status = %(status)s)
   AND i.position > %(after)s

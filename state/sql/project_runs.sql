@@ -5,6 +5,8 @@ SELECT r.id, r.project_id, r.mode, r.priority, r.requested_item, r.item_id, i.ti
 FROM callboard.runs r
 LEFT JOIN callboard.project_items i ON i.id = r.item_id
 LEFT JOIN callboard.tasks t ON t.id = r.id
-WHERE r.project_id = %(project_id)s AND (%(before)s::text IS NULL OR r.id < %(before)s)
+WHERE r.project_id = %(project_id)s
+  AND EXISTS (SELECT FROM callboard.projects p WHERE p.id = %(project_id)s AND (/*in_scope*/ p.tenant))
+  AND (%(before)s::text IS NULL OR r.id < %(before)s)
 ORDER BY r.id DESC
 LIMIT %(limit)s

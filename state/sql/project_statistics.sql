@@ -4,6 +4,7 @@ WITH ended AS MATERIALIZED (
            extract(epoch FROM r.ended_at - r.started_at)::double precision AS seconds
     FROM callboard.runs r
     WHERE r.project_id = %(project_id)s AND r.ended_at IS NOT NULL
+      AND EXISTS (SELECT FROM callboard.projects p WHERE p.id = %(project_id)s AND (/*in_scope*/ p.tenant))
 ), stops AS (
     SELECT e.reason, count(*) AS count, max(e.ended_at) AS last_at FROM ended e
     WHERE e.reason IS NOT NULL GROUP BY e.reason

@@ -17,5 +17,6 @@ LATERAL (
 WHERE (%(ids)s::text[] IS NULL OR p.id = ANY (%(ids)s))
   AND (%(before)s::text IS NULL OR p.id < %(before)s)
   AND (%(tenant)s::text IS NULL OR p.tenant = %(tenant)s)
+  AND (/*in_scope*/ p.tenant)
 ORDER BY p.id DESC
 LIMIT %(limit)s

@@ -1,7 +1,7 @@
 -- Puts a paused task back into the queue. It keeps its lane and its checkpoint; the time of the pause is not counted
 -- into its age.
 WITH mine AS MATERIALIZED (
-    SELECT t.id FROM callboard.tasks t WHERE t.id = %(id)s AND t.status = 'paused' FOR NO KEY UPDATE
+    SELECT t.id FROM callboard.tasks t WHERE t.id = %(id)s AND t.status = 'paused' AND (/*in_scope*/ t.tenant) FOR NO KEY UPDATE
 ), moved AS (
     UPDATE callboard.tasks t
     SET status = 'queued',
@@ -14,6 +14,7 @@ WITH mine AS MATERIALIZED (
     WHERE t.id = m.id
     RETURNING /*moved_task*/, 'paused' AS before
 ), logged AS (
-    /*log_move*/ '{"from": "paused", "to": "queued", "reason": "resumed"}' FROM moved m
+    /*log_move*/ jsonb_strip_nulls(jsonb_build_object('from', 'paused', 'to', 'queued', 'reason', 'resumed', 'by', %(by)s::text))
+    FROM moved m
 )
 SELECT /*move_result*/ FROM moved m

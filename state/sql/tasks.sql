@@ -2,7 +2,7 @@
 SELECT /*task_columns*/, l.renewed_at AS heartbeat_at, l.expires_at AS lease_expires_at,
        CASE WHEN t.status = 'waiting' THEN callboard.why_waiting(t) END AS waiting
 FROM callboard.tasks t LEFT JOIN callboard.leases l ON l.task_id = t.id
-WHERE t.hidden_at IS NULL
+WHERE t.hidden_at IS NULL AND (/*in_scope*/ t.tenant)
   AND (%(before)s::text IS NULL OR t.id < %(before)s)
   AND (%(status)s::text IS NULL OR t.status = %(status)s)
   -- The few tasks that run are found through their leases, not among the millions that have run.

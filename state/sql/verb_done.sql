@@ -9,6 +9,6 @@ FROM callboard.tasks t LEFT JOIN LATERAL (
       AND e.at >= callboard.now() - make_interval(secs => %(within)s)
     ORDER BY e.n DESC LIMIT 1
 ) AS e ON true
-WHERE t.id = ANY (%(ids)s)
+WHERE t.id = ANY (%(ids)s) AND (/*in_scope*/ t.tenant)
   AND CASE WHEN %(evidence)s::jsonb[] = '{}' THEN t.hidden_at >= callboard.now() - make_interval(secs => %(within)s)
            ELSE e.data IS NOT NULL END

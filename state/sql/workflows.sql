@@ -7,5 +7,6 @@ FROM callboard.workflows w
 WHERE (%(before)s::text IS NULL OR w.id < %(before)s)
   AND (%(status)s::text IS NULL OR w.status = %(status)s)
   AND (%(tenant)s::text IS NULL OR w.tenant = %(tenant)s)
+  AND (/*in_scope*/ w.tenant)
 ORDER BY w.id DESC
 LIMIT %(limit)s

@@ -20,4 +20,4 @@ SELECT /*workflow_columns*/, (
     WHERE s.workflow_id = w.id
 ) AS steps
 FROM callboard.workflows w
-WHERE w.id = ANY (%(ids)s)
+WHERE w.id = ANY (%(ids)s) AND (/*in_scope*/ w.tenant)

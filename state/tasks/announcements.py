@@ -10,11 +10,12 @@ from state.logs import Level, log_transitions_as
 from state.tasks.followers import announce_followers
 
 
-def announce(rows: Sequence[Row], *, left_gates: bool, level: Level = "info") -> None:
-    """Announces moves, given the rows of their statement. After the commit, never in the transaction."""
+def announce(rows: Sequence[Row], *, left_gates: bool, level: Level = "info", by: str | None = None) -> None:
+    """Announces moves, given the rows of their statement. After the commit, never in the transaction. `by`: who has
+    asked for them, for the log."""
     if not rows:
         return
-    log_transitions_as(level, rows)
+    log_transitions_as(level, rows, by=by)
     notify_tasks(row["id"] for row in rows)
     notify_work({row["queue"] for row in rows if row["status"] == "queued"})
     announce_followers(rows)

@@ -52,6 +52,10 @@ class ActorSpec:
     role: Role = "submitter"  # the role that a caller needs to submit a task
     created_by: str | None = None  # what creates its tasks, if callers cannot submit them
 
+    @property
+    def title(self) -> str:
+        return f"actor {self.name}"
+
     def validate(self, payload: Any) -> tuple[BaseModel, dict[str, Any]]:
         """Returns the request, and the payload as it will be stored; raises InvalidPayload with the field's name."""
         if not isinstance(payload, dict) and isinstance(payload, BaseModel):

@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
 from state import jsonsafe
+from state.access.caller import SYSTEM, Caller
 from state.database import Row, fetch, fetch_one, retrying
 from state.errors import DedupKeyTaken, EmptyFilter, QueueAlreadyRunning, RunReplaced, StateError
+from state.tasks.admission import list_forbidden_work, require_may_rerun
 from state.tasks.announcements import announce
 from state.tasks.new_task import NewTask
 from state.tasks.reads import DEFAULT_LIMIT, Task, get_task, get_tasks_of_many, make_refusal
@@ -41,93 +43,114 @@ class Bulk:
     skipped: int = 0  # another task holds their dedup key, or another run of their project is in their place
 
 
-def retry(task_id: str, payload: Any = None) -> Task:
+def retry(task_id: str, payload: Any = None, *, caller: Caller = SYSTEM) -> Task:
     """Queues a dead letter, or a retry that is scheduled for later, now. With an edited payload the task starts over:
     the original payload, and its checkpoint, are kept in the history."""
-    edited = None if payload is None else _edit(get_task(task_id), payload)
-    return _revive(task_id, "retry", "retried", edited)
+    require_may_rerun(caller, task_id)
+    edited = None if payload is None else _edit(get_task(task_id, caller=caller), payload, caller)
+    return _revive(task_id, "retry", "retried", edited, caller)
 
 
-def dismiss(task_id: str) -> Task:
+def dismiss(task_id: str, *, caller: Caller = SYSTEM) -> Task:
     """Cancels a dead letter."""
-    rows = run_verb([task_id], _DISMISSED, lambda ids: fetch("dismiss", {"ids": ids}))
+
+    def act(ids: list[str]) -> list[Row]:
+        return fetch("dismiss", {"ids": ids, "scope": caller.tenant, "by": caller.name})
+
+    rows = run_verb([task_id], _DISMISSED, act, caller=caller)
     if not rows:
-        raise make_refusal(task_id, "dismiss")
-    announce(rows, left_gates=True)
-    return get_task(task_id)
+        raise make_refusal(task_id, "dismiss", caller)
+    announce(rows, left_gates=True, by=caller.name)
+    return get_task(task_id, caller=caller)
 
 
 def list_dead_letters(
-    *, before: str | None = None, limit: int = DEFAULT_LIMIT, **filters: Unpack[Filter]
+    *,
+    before: str | None = None,
+    limit: int = DEFAULT_LIMIT,
+    caller: Caller = SYSTEM,
+    **filters: Unpack[Filter],
 ) -> list[Task]:
     """Newest first. `before`: the last id of the previous page."""
     older_than = filters.get("older_than")
-    wanted = _make_filter(filters, _get_moment_before(older_than) if older_than else None)
-    return [Task.from_row(row) for row in _fetch("dead_letters", {"wanted": wanted, "before": before, "limit": limit})]
+    wanted = _make_filter(filters, _get_moment_before(older_than) if older_than else None, caller)
+    rows = _fetch("dead_letters", {"wanted": wanted, "before": before, "limit": limit})
+    return [Task.from_row(row).as_seen_by(caller) for row in rows]
 
 
 def redrive(
     *,
     all: bool = False,  # noqa: A002  (the word that the API uses)
     dry_run: bool = False,
+    caller: Caller = SYSTEM,
     **filters: Unpack[Filter],
 ) -> Bulk:
     """Revives all dead letters that match, except those whose dedup key another unfinished task holds. Without a
-    filter, `all` must be given; a tenant alone is no filter."""
+    filter, `all` must be given; a tenant alone is no filter. Those of actors and agents that the caller may not give
+    work do not match."""
     _require_filter("redrive", all, filters)
-    wanted = _make_filter(filters, _get_moment_before(filters.get("older_than") or 0))
+    moment = _get_moment_before(filters.get("older_than") or 0)
+    wanted = _make_filter(filters, moment, caller, without=list_forbidden_work(caller))
     if dry_run:
         return _preview(wanted, skipped=_count_redrive_skips(wanted))
 
     def revive(ids: list[str]) -> list[Row]:
-        return fetch("revive", {"ids": ids, "why": "redriven", "edited": None, "wanted": wanted})
+        parameters = {"ids": ids, "why": "redriven", "edited": None, "wanted": wanted}
+        return fetch("revive", {**parameters, "scope": caller.tenant, "by": caller.name})
 
-    return _run_in_batches(wanted, [{"reason": "redriven"}], revive)
+    return _run_in_batches(wanted, [{"reason": "redriven"}], revive, caller)
 
 
 def dismiss_many(
     *,
     all: bool = False,  # noqa: A002
     dry_run: bool = False,
+    caller: Caller = SYSTEM,
     **filters: Unpack[Filter],
 ) -> Bulk:
     """Cancels all dead letters that match; the filter is that of redrive."""
     _require_filter("dismiss", all, filters)
-    wanted = _make_filter(filters, _get_moment_before(filters.get("older_than") or 0))
+    wanted = _make_filter(filters, _get_moment_before(filters.get("older_than") or 0), caller)
     if dry_run:
         return _preview(wanted, skipped=0)
-    return _run_in_batches(wanted, _DISMISSED, lambda ids: fetch("dismiss_batch", {"ids": ids, "wanted": wanted}))
+
+    def act(ids: list[str]) -> list[Row]:
+        return fetch("dismiss_batch", {"ids": ids, "wanted": wanted, "by": caller.name})
+
+    return _run_in_batches(wanted, _DISMISSED, act, caller)
 
 
-def revive_dead(task_id: str, verb: str) -> Task:
+def revive_dead(task_id: str, verb: str, caller: Caller) -> Task:
     """For resume, which takes dead letters as well."""
-    return _revive(task_id, verb, "resumed", None)
+    return _revive(task_id, verb, "resumed", None, caller)
 
 
-def _edit(task: Task, payload: Any) -> dict[str, Any]:
-    """Another payload may have to pass other gates."""
-    row = NewTask(task.actor, payload, tenant=task.tenant, target=task.target).to_row()
+def _edit(task: Task, payload: Any, caller: Caller) -> dict[str, Any]:
+    """Another payload may have to pass other gates, and to be that of another agent."""
+    row = NewTask(task.actor, payload, tenant=task.tenant, target=task.target).to_row(caller)
     return {name: row[name] for name in ("payload", "gates", "gate_limits")}
 
 
-def _revive(task_id: str, verb: str, reason: str, edited: dict[str, Any] | None) -> Task:
+def _revive(task_id: str, verb: str, reason: str, edited: dict[str, Any] | None, caller: Caller) -> Task:
     body = None if edited is None else jsonsafe.dump(edited)
 
     def revive(ids: list[str]) -> list[Row]:
-        return fetch("revive", {"ids": ids, "why": reason, "edited": body, "wanted": None})
+        parameters = {"ids": ids, "why": reason, "edited": body, "wanted": None}
+        return fetch("revive", {**parameters, "scope": caller.tenant, "by": caller.name})
 
-    rows = run_verb([task_id], [{"to": "queued", "reason": reason}], revive)
+    rows = run_verb([task_id], [{"to": "queued", "reason": reason}], revive, caller=caller)
     if not rows:
-        raise make_refusal(task_id, verb)
+        raise make_refusal(task_id, verb, caller)
     [row] = rows
     if row["holder"] is not None:
         raise _make_holder_error(row)
-    announce(rows, left_gates=True)
-    return get_task(task_id)
+    announce(rows, left_gates=True, by=caller.name)
+    return get_task(task_id, caller=caller)
 
 
 def _make_holder_error(row: Row) -> StateError:
-    """The error for a task that stays dead because of another one."""
+    """The error for a task that stays dead because of another one, which has the same tenant: dedup keys and projects
+    belong to tenants."""
     if row["actor"] != "project_run":
         return DedupKeyTaken(row["id"], row["dedup_key"], row["holder"])
     holder = get_tasks_of_many([row["holder"]]).get(row["holder"])
@@ -161,13 +184,16 @@ def _get_moment_before(seconds: float) -> datetime:
     return moment
 
 
-def _make_filter(filters: Filter, died_by: datetime | None) -> str:
+def _make_filter(
+    filters: Filter, died_by: datetime | None, caller: Caller, without: list[dict[str, str]] | None = None
+) -> str:
     """Returns the filter for `dead_letter_fits`. Raises TypeError for a name that it does not know."""
     unknown = filters.keys() - Filter.__annotations__.keys()
     if unknown:
         raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
     names = {name: value for name, value in filters.items() if name != "older_than"}
-    return jsonsafe.dump({**names, "died_by": died_by.isoformat() if died_by else None})
+    died = {"died_by": died_by.isoformat() if died_by else None}
+    return jsonsafe.dump({**names, **died, "scope": caller.tenant, **({"without": without} if without else {})})
 
 
 def _require_filter(verb: str, everything: bool, filters: Filter) -> None:
@@ -180,7 +206,9 @@ def _preview(wanted: str, *, skipped: int) -> Bulk:
     return Bulk(sum(group["tasks"] for group in groups) - skipped, groups, dry_run=True, skipped=skipped)
 
 
-def _run_in_batches(wanted: str, evidence: list[Evidence], act: Callable[[list[str]], list[Row]]) -> Bulk:
+def _run_in_batches(
+    wanted: str, evidence: list[Evidence], act: Callable[[list[str]], list[Row]], caller: Caller
+) -> Bulk:
     """Runs one statement and one transaction for each batch. The filter's `died_by` is the moment of the call: tasks
     that die again meanwhile are not taken twice. Those that another session has locked, or whose workflow or project it
     has locked, are tried again a few times: all of a workflow's are locked while one of its tasks ends."""
@@ -193,12 +221,12 @@ def _run_in_batches(wanted: str, evidence: list[Evidence], act: Callable[[list[s
             after = ids[-1]
             if not (asked := [each for each in ids if each not in held]):
                 continue
-            rows = run_verb(asked, evidence, act)
+            rows = run_verb(asked, evidence, act, caller=caller)
             moved = [row for row in rows if row.get("holder") is None]
             held |= {row["id"] for row in rows if row.get("holder") is not None}
             done += len(moved)
             busy = busy or len(rows) < len(asked)
-            announce(moved, left_gates=True)
+            announce(moved, left_gates=True, by=caller.name)
         if not busy or pause is None:
             break
         time.sleep(pause)

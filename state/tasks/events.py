@@ -1,9 +1,11 @@
 """A task's history: its numbered events, and the kinds of events there are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
 
+from state.access.caller import SYSTEM, Caller
+from state.access.tracebacks import hide_traceback_in
 from state.database import Row, fetch, retrying
 
 EventKind = Literal[
@@ -12,9 +14,9 @@ EventKind = Literal[
 ]  # fmt: skip
 
 EVENT_KINDS: dict[EventKind, str] = {
-    "status": "The task has moved: `from`, `to`, and where known `reason`, `gate`, `attempt`, `error`.",
+    "status": "It has moved: `from`, `to`, and where known `reason`, `gate`, `attempt`, `error`, `message`, `by`.",
     "progress": "The latest progress of the running attempt: `percent`, `message`, `elapsed_ms`.",
-    "control": "A stage of a pause or a cancel: `stage` and `request`.",
+    "control": "A stage of a pause or a cancel: `stage`, `request`, and where known `by`: who has asked.",
     "payload": "The payload was edited for a retry: `before`, `after`, and the `checkpoint` that was dropped.",
     "log": "A piece of a sandbox's output: `text`.",
     "token": "A piece of a language model's answer: `text`; of an assistant also the `turn`.",
@@ -52,16 +54,25 @@ class Event:
     def from_row(cls, row: Row) -> "Event":
         return cls(n=row["n"], kind=row["kind"], data=row["data"], at=row["at"])
 
+    def without_tracebacks(self) -> "Event":
+        """Returns the same object if it has none."""
+        data = hide_traceback_in(self.data)
+        return self if data is self.data else replace(self, data=data)
+
 
 @retrying
-def get_events(task_id: str, after: int = 0, limit: int = PAGE) -> list[Event]:
-    """n counts up under the task's row lock, so asking for "after n" never misses an event."""
-    return [Event.from_row(row) for row in fetch("events", {"id": task_id, "after": after, "limit": limit})]
+def get_events(task_id: str, after: int = 0, limit: int = PAGE, *, caller: Caller = SYSTEM) -> list[Event]:
+    """Of a task, a workflow or a project. n counts up under the row's lock, so asking for "after n" never misses an
+    event."""
+    rows = fetch("events", {"id": task_id, "after": after, "limit": limit, "scope": caller.tenant})
+    events = [Event.from_row(row) for row in rows]
+    return events if caller.has_role("operator") else [event.without_tracebacks() for event in events]
 
 
 @retrying
 def get_events_of_many(positions: dict[str, int], limit: int = PAGE) -> dict[str, list[Event]]:
-    """Reads new events of many tasks in one query: at most `limit` for each, after the position given for it."""
+    """Reads new events of many tasks in one query: at most `limit` for each, after the position given for it. For
+    streams, which share it: each of them has read its task as its caller before."""
     found: dict[str, list[Event]] = {}
     rows = fetch("events_of_many", {"ids": list(positions), "afters": list(positions.values()), "limit": limit})
     for row in rows:

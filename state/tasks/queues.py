@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from state.access.caller import SYSTEM, Caller
+from state.access.permissions import require_no_tenant
 from state.database import Row, fetch, fetch_one, retrying
 from state.errors import InvalidPayload
 from state.gates.operations import put_gate
@@ -23,7 +25,8 @@ def get_retry_share(depth: int) -> float:
 
 
 @retrying
-def get_queue_status() -> dict[str, Any]:
+def get_queue_status(*, caller: Caller = SYSTEM) -> dict[str, Any]:
+    require_no_tenant(caller)
     queues = catalog.list_queues()
     counts = {row["status"]: row["tasks"] for row in fetch("status_counts", {})}
     states = {status: counts.get(status, 0) for status in STATUSES}
@@ -44,12 +47,12 @@ def get_queue_status() -> dict[str, Any]:
     }
 
 
-def pause_queue(name: str) -> Row:
-    return put_gate(f"queue:{_require_known(name)}", paused=True)
+def pause_queue(name: str, *, caller: Caller = SYSTEM) -> Row:
+    return put_gate(f"queue:{_require_known(name)}", paused=True, caller=caller)
 
 
-def resume_queue(name: str) -> Row:
-    return put_gate(f"queue:{_require_known(name)}", paused=False)
+def resume_queue(name: str, *, caller: Caller = SYSTEM) -> Row:
+    return put_gate(f"queue:{_require_known(name)}", paused=False, caller=caller)
 
 
 def _require_known(name: str) -> str:

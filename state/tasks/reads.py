@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from state.access.caller import SYSTEM, Caller
+from state.access.tracebacks import hide_traceback, hide_traceback_in
 from state.database import AnyConnection, Row, fetch, fetch_one, retrying
 from state.errors import IllegalTransition, TaskNotFound
 from state.transitions import FINISHED, Lane, Status
@@ -124,6 +126,13 @@ class Task(BaseModel):
     def finished(self) -> bool:
         return self.status in FINISHED
 
+    def without_tracebacks(self) -> "Task":
+        hidden = {"error": hide_traceback(self.error), "error_history": list(map(hide_traceback, self.error_history))}
+        return self._construct({**self.__dict__, **hidden})
+
+    def as_seen_by(self, caller: Caller) -> "Task":
+        return self if caller.has_role("operator") else self.without_tracebacks()
+
 
 def _make_first_progress(attempts_used: int) -> dict[str, Any]:
     """Returns the progress of a task whose code has not yet reported any in this attempt."""
@@ -132,17 +141,20 @@ def _make_first_progress(attempts_used: int) -> dict[str, Any]:
 
 
 @retrying
-def get_task(task_id: str, *, conn: AnyConnection | None = None) -> Task:
-    row = fetch_one("task", {"id": task_id}, conn)
+def get_task(task_id: str, *, conn: AnyConnection | None = None, caller: Caller = SYSTEM) -> Task:
+    row = fetch_one("task", {"id": task_id, "scope": caller.tenant}, conn)
     if row is None:
         raise TaskNotFound(task_id)
-    return Task.from_row(row)
+    return Task.from_row(row).as_seen_by(caller)
 
 
 @retrying
-def get_tasks_of_many(ids: Collection[str]) -> dict[str, Task]:
+def get_tasks_of_many(
+    ids: Collection[str], *, conn: AnyConnection | None = None, caller: Caller = SYSTEM
+) -> dict[str, Task]:
     """Reads many tasks in one query. Tasks that do not exist are not in the result."""
-    return {row["id"]: Task.from_row(row) for row in fetch("tasks_of_many", {"ids": list(ids)})}
+    rows = fetch("tasks_of_many", {"ids": list(ids), "scope": caller.tenant}, conn)
+    return {row["id"]: Task.from_row(row).as_seen_by(caller) for row in rows}
 
 
 _FILTERS = (
@@ -161,22 +173,26 @@ _FILTERS = (
 
 
 @retrying
-def list_tasks(*, before: str | None = None, limit: int = DEFAULT_LIMIT, **filters: str | None) -> list[Task]:
+def list_tasks(
+    *, before: str | None = None, limit: int = DEFAULT_LIMIT, caller: Caller = SYSTEM, **filters: str | None
+) -> list[Task]:
     """Newest first. `before`: the last id of the previous page."""
     wanted = {name: filters.pop(name, None) for name in _FILTERS}
     if filters:
         raise TypeError(f"unknown filters: {', '.join(filters)}")
-    return [Task.from_row(row) for row in fetch("tasks", {"before": before, "limit": limit, **wanted})]
+    rows = fetch("tasks", {"before": before, "limit": limit, "scope": caller.tenant, **wanted})
+    return [Task.from_row(row).as_seen_by(caller) for row in rows]
 
 
 @retrying
-def get_attempts(task_id: str, *, after: int = 0, limit: int | None = None) -> list[Row]:
+def get_attempts(task_id: str, *, after: int = 0, limit: int | None = None, caller: Caller = SYSTEM) -> list[Row]:
     """Oldest first. `after`: the last epoch of the previous page."""
-    get_task(task_id)
-    return fetch("attempts", {"id": task_id, "after": after, "limit": limit})
+    get_task(task_id, caller=caller)
+    rows = fetch("attempts", {"id": task_id, "after": after, "limit": limit, "scope": caller.tenant})
+    return rows if caller.has_role("operator") else list(map(hide_traceback_in, rows))
 
 
-def make_refusal(task_id: str, verb: str) -> IllegalTransition:
+def make_refusal(task_id: str, verb: str, caller: Caller = SYSTEM) -> IllegalTransition:
     """Returns the error to raise if a verb's UPDATE has changed nothing: the task is in the wrong status. Raises
     TaskNotFound if there is no such task."""
-    return IllegalTransition(task_id, verb, get_task(task_id).status)
+    return IllegalTransition(task_id, verb, get_task(task_id, caller=caller).status)

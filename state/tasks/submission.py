@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from state.access.caller import SYSTEM, Caller
 from state.agents.guard import require_may_create
 from state.database import AnyConnection, Row, fetch, retrying, transaction
 from state.database.errors import AlreadyExists
@@ -22,28 +23,33 @@ _FROM_NOTHING = {"from": None}
 _KEY_FIELDS = ("id", "tenant", "actor", "dedup_key", "dedup_ttl_seconds")
 
 
-def submit(actor: str, payload: Any, *, conn: AnyConnection | None = None, **options: Any) -> Task:
+def submit(
+    actor: str, payload: Any, *, conn: AnyConnection | None = None, caller: Caller = SYSTEM, **options: Any
+) -> Task:
     """Accepts one task. With `conn`, in the caller's own transaction: the task exists if that commits."""
-    return submit_new(NewTask(actor, payload, **options), conn=conn)
+    return submit_new(NewTask(actor, payload, **options), conn=conn, caller=caller)
 
 
-def submit_new(new: NewTask, *, conn: AnyConnection | None = None) -> Task:
+def submit_new(new: NewTask, *, conn: AnyConnection | None = None, caller: Caller = SYSTEM) -> Task:
+    """The task that is returned has the tenant of the caller, also if it is the holder of a dedup key."""
     require_may_create()
-    row = new.to_row()
+    row = new.to_row(caller)
     if new.workflow_id is not None:
-        return _insert_joining(row, conn)
-    return _insert_one(row, conn=conn) if new.dedup_key is None else _insert_keyed(row, conn=conn)
+        task = _insert_joining(row, conn, caller)
+    else:
+        task = _insert_one(row, conn=conn) if new.dedup_key is None else _insert_keyed(row, conn=conn)
+    return task.as_seen_by(caller)
 
 
-def submit_many(tasks: Iterable[NewTask], *, conn: AnyConnection | None = None) -> list[str]:
+def submit_many(tasks: Iterable[NewTask], *, conn: AnyConnection | None = None, caller: Caller = SYSTEM) -> list[str]:
     """Accepts many tasks, or none: they commit together. Returns their ids in order; for a dedup key that is taken, the
     id of its holder. With `conn`, in the caller's own transaction, which only the caller can repeat."""
     require_may_create()
-    rows = [task.to_row() for task in tasks]
+    rows = [task.to_row(caller) for task in tasks]
     if conn is not None:
-        ids, inserted = _insert_all(rows, conn)
+        ids, inserted = insert_all(rows, conn, caller)
     elif len(rows) > CHUNK or any(row["dedup_key"] is not None or row["workflow_id"] is not None for row in rows):
-        ids, inserted = _insert_together(rows)
+        ids, inserted = _insert_together(rows, caller)
     else:
         ids, inserted = [row["id"] for row in rows], _insert_many(rows, conn=None) if rows else []
     log_transitions(inserted, **_FROM_NOTHING)
@@ -84,16 +90,16 @@ def _insert_keyed(row: Row, *, conn: AnyConnection | None) -> Task:
     return task
 
 
-def _insert_joining(row: Row, conn: AnyConnection | None) -> Task:
+def _insert_joining(row: Row, conn: AnyConnection | None, caller: Caller) -> Task:
     """Inserts a task that joins a workflow. Returns the holder of its dedup key if that is taken."""
-    ids, inserted = _insert_together([row]) if conn is None else _insert_all([row], conn)
+    ids, inserted = _insert_together([row], caller) if conn is None else insert_all([row], conn, caller)
     log_transitions(inserted, **_FROM_NOTHING)
     task = get_task(ids[0], conn=conn)
     task.deduplicated = task.task_id != row["id"]
     return task
 
 
-def _insert_together(rows: Sequence[Row]) -> tuple[list[str], list[Row]]:
+def _insert_together(rows: Sequence[Row], caller: Caller) -> tuple[list[str], list[Row]]:
     """Inserts all in one transaction, which is repeated as a whole. The ids are the same at each try: if an earlier
     try's commit has succeeded and its answer was lost, the tasks are found, and its result is returned."""
     ids: list[str] = []
@@ -105,14 +111,14 @@ def _insert_together(rows: Sequence[Row]) -> tuple[list[str], list[Row]]:
         if ids and fetch("any_task", {"ids": [row["id"] for row in rows]}):
             return
         with transaction() as own:
-            ids, inserted = _insert_all(rows, own)
+            ids, inserted = insert_all(rows, own, caller)
 
     attempt()
     notify_work({row["queue"] for row in rows})
     return ids, inserted
 
 
-def _insert_all(rows: Sequence[Row], conn: AnyConnection) -> tuple[list[str], list[Row]]:
+def insert_all(rows: Sequence[Row], conn: AnyConnection, caller: Caller) -> tuple[list[str], list[Row]]:
     """Returns the ids to answer, in order, and the rows that were inserted. Of several rows with the same key, the
     first one takes it."""
     firsts: dict[tuple[Any, ...], Row] = {}
@@ -123,7 +129,7 @@ def _insert_all(rows: Sequence[Row], conn: AnyConnection) -> tuple[list[str], li
     holders = {key: taken[first["id"]]["holder"] for key, first in firsts.items()}
     ids = [str(holders.get(_get_key(row), row["id"])) for row in rows]
     new = [row for row, answered in zip(rows, ids, strict=True) if answered == row["id"]]
-    lock_joined(new, conn)
+    lock_joined(new, conn, caller)
     chunks = [new[start : start + CHUNK] for start in range(0, len(new), CHUNK)]
     return ids, [row for chunk in chunks for row in _insert_many(chunk, conn=conn)]
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from state import jsonsafe
-from state.database import Row, fetch, retrying, transaction
+from state.access.caller import SYSTEM, Caller
+from state.database import Parameters, Row, fetch, retrying, transaction
 from state.database.errors import kind_of
 
 Evidence = dict[str, Any]  # a part of the data of the event that a verb writes: shows that the verb has been done
@@ -13,7 +14,13 @@ Evidence = dict[str, Any]  # a part of the data of the event that a verb writes:
 _TRANSIT = 1.0  # seconds that a statement may need to reach Postgres, whose clock decides what "since the call" means
 
 
-def run_verb(ids: Sequence[str], evidence: Sequence[Evidence], act: Callable[[list[str]], list[Row]]) -> list[Row]:
+def run_verb(
+    ids: Sequence[str],
+    evidence: Sequence[Evidence],
+    act: Callable[[list[str]], list[Row]],
+    *,
+    caller: Caller = SYSTEM,
+) -> list[Row]:
     """Runs a verb's statement (`act`) for these tasks, repeats it if necessary, and returns its rows.
 
     After a lost connection, first looks for tasks whose history since the call has one of the events in `evidence`: for
@@ -27,7 +34,8 @@ def run_verb(ids: Sequence[str], evidence: Sequence[Evidence], act: Callable[[li
         texts = [jsonsafe.dump(each) for each in evidence]
         with transaction() as own:  # getting a connection may take a while, and counts
             within = time.monotonic() - began + _TRANSIT
-            return fetch("verb_done", {"ids": left, "evidence": texts, "within": within}, own)
+            parameters: Parameters = {"ids": left, "evidence": texts, "within": within, "scope": caller.tenant}
+            return fetch("verb_done", parameters, own)
 
     @retrying
     def attempt() -> list[Row]:

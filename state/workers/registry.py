@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from state.access.caller import SYSTEM, Caller
+from state.access.permissions import require_no_tenant
 from state.database import Row, fetch, retrying
 from state.gates.waking import wake
 from state.workers.identity import Identity, Sibling, is_dead
@@ -41,5 +43,6 @@ def find_dead_siblings(identity: Identity) -> list[str]:
 
 
 @retrying
-def list_workers() -> list[Row]:
+def list_workers(*, caller: Caller = SYSTEM) -> list[Row]:
+    require_no_tenant(caller)
     return fetch("workers", {})

@@ -4,6 +4,8 @@ import secrets
 from typing import Any
 
 from state import jsonsafe
+from state.access.caller import SYSTEM, Caller
+from state.access.permissions import choose_tenant
 from state.agents.guard import require_may_create
 from state.database import AnyConnection, fetch, fetch_one, retrying
 from state.errors import InvalidWorkflow, WorkflowNotFound, WorkflowNotRunning
@@ -15,18 +17,22 @@ from state.workflows.reads import StoredStep, StoredWorkflow, get_workflow
 from state.workflows.validation import build_step, build_steps
 
 
-def create_workflow(workflow: Workflow, *, conn: AnyConnection | None = None) -> StoredWorkflow:
+def create_workflow(
+    workflow: Workflow, *, conn: AnyConnection | None = None, caller: Caller = SYSTEM
+) -> StoredWorkflow:
     """Accepts a workflow and starts its first steps. Raises InvalidWorkflow, which names the step. With `conn`, in the
     caller's own transaction; the caller calls `announce_workflow` after the commit."""
     require_may_create()
-    rows = build_steps(workflow)
+    tenant = choose_tenant(caller, workflow.tenant)
+    rows = build_steps(workflow, caller)
     its_id = new_workflow_id()
-    definition = {**workflow.model_dump(mode="json", exclude={"steps"}), "id": its_id, "steps": rows}
+    head = workflow.model_dump(mode="json", exclude={"steps"})
+    definition = {**head, "tenant": tenant, "id": its_id, "steps": rows}
     _insert(jsonsafe.dump(definition), conn=conn)
     log.info("workflow created", workflow_id=its_id, name=workflow.name, steps=len(rows))
     if conn is None:
         announce_workflow(its_id)
-    return get_workflow(its_id, conn=conn)
+    return get_workflow(its_id, conn=conn, caller=caller)
 
 
 def create_task(
@@ -36,10 +42,12 @@ def create_task(
     payload: dict[str, Any],
     priority: int | str | None = None,
     max_attempts: int | None = None,
+    *,
+    caller: Caller = SYSTEM,
 ) -> StoredStep:
     """Adds a step with one task to a running workflow, and starts it. Raises WorkflowNotRunning, or InvalidWorkflow."""
     require_may_create()
-    workflow = get_workflow(workflow_id)
+    workflow = get_workflow(workflow_id, caller=caller)
     step = Step(
         key=f"added-{secrets.token_hex(8)}",
         agent_name=agent_name,
@@ -50,11 +58,11 @@ def create_task(
     )
     if len(workflow.steps) >= MOST_STEPS:
         raise InvalidWorkflow(f"a workflow has at most {MOST_STEPS} steps", "steps", step.key)
-    body = jsonsafe.dump(build_step(step, "task", set()))
-    _add_step(workflow_id, body)
+    body = jsonsafe.dump(build_step(step, "task", set(), caller))
+    _add_step(workflow_id, body, caller)
     log.info("task added to workflow", workflow_id=workflow_id, step=step.key)
     announce_workflow(workflow_id)
-    return get_workflow(workflow_id).get_step(step.key)
+    return get_workflow(workflow_id, caller=caller).get_step(step.key)
 
 
 @retrying
@@ -63,8 +71,8 @@ def _insert(definition: str, *, conn: AnyConnection | None) -> None:
 
 
 @retrying
-def _add_step(workflow_id: str, step: str) -> None:
-    row = fetch_one("workflow_add_step", {"id": workflow_id, "step": step})
+def _add_step(workflow_id: str, step: str, caller: Caller) -> None:
+    row = fetch_one("workflow_add_step", {"id": workflow_id, "step": step, "scope": caller.tenant})
     if row is None:
         raise WorkflowNotFound(workflow_id)
     if not row["added"]:

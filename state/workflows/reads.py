@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from state.access.caller import SYSTEM, Caller
 from state.database import AnyConnection, Row, fetch, fetch_one, retrying
 from state.errors import StepNotFound, WorkflowNotFound
 from state.tasks.reads import DEFAULT_LIMIT
@@ -83,6 +84,10 @@ class StoredWorkflow(WorkflowHead):
         """Whether no more events are expected, unless a person acts. Tasks may run on after the workflow has ended."""
         return self.status != "running" and all(step.status != "running" for step in self.steps)
 
+    def without_tracebacks(self) -> "StoredWorkflow":
+        """The errors of steps have none: they stay with the tasks."""
+        return self
+
     def get_step(self, key: str) -> StoredStep:
         for step in self.steps:
             if step.key == key:
@@ -97,25 +102,29 @@ class Unfinished:
     last_event: int
     finished: bool = False
 
+    def without_tracebacks(self) -> "Unfinished":
+        return self
+
 
 @retrying
-def get_workflow(workflow_id: str, *, conn: AnyConnection | None = None) -> StoredWorkflow:
-    row = fetch_one("workflows_of_many", {"ids": [workflow_id]}, conn)
+def get_workflow(workflow_id: str, *, conn: AnyConnection | None = None, caller: Caller = SYSTEM) -> StoredWorkflow:
+    row = fetch_one("workflows_of_many", {"ids": [workflow_id], "scope": caller.tenant}, conn)
     if row is None:
         raise WorkflowNotFound(workflow_id)
     return StoredWorkflow.from_row(row)
 
 
 @retrying
-def get_workflows_of_many(ids: Collection[str]) -> dict[str, StoredWorkflow]:
+def get_workflows_of_many(ids: Collection[str], *, caller: Caller = SYSTEM) -> dict[str, StoredWorkflow]:
     """Reads many workflows in one query. Those that do not exist are not in the result."""
-    return {row["id"]: StoredWorkflow.from_row(row) for row in fetch("workflows_of_many", {"ids": list(ids)})}
+    rows = fetch("workflows_of_many", {"ids": list(ids), "scope": caller.tenant})
+    return {row["id"]: StoredWorkflow.from_row(row) for row in rows}
 
 
 @retrying
 def get_followed_workflows(ids: Collection[str]) -> dict[str, StoredWorkflow | Unfinished]:
-    """For streams, which look after each end of a step: the steps of a workflow, whose results may be large, are read
-    only if it is finished."""
+    """For streams, which look after each end of a step, and have read the workflow as their caller before: the steps
+    of a workflow, whose results may be large, are read only if it is finished."""
     rows = fetch("workflows_unfinished", {"ids": list(ids)})
     unfinished = {row["id"]: Unfinished(row["last_event"]) for row in rows}
     return {**get_workflows_of_many(set(ids) - unfinished.keys()), **unfinished}
@@ -123,8 +132,14 @@ def get_followed_workflows(ids: Collection[str]) -> dict[str, StoredWorkflow | U
 
 @retrying
 def list_workflows(
-    *, status: str | None = None, tenant: str | None = None, before: str | None = None, limit: int = DEFAULT_LIMIT
+    *,
+    status: str | None = None,
+    tenant: str | None = None,
+    before: str | None = None,
+    limit: int = DEFAULT_LIMIT,
+    caller: Caller = SYSTEM,
 ) -> list[ListedWorkflow]:
     """Newest first. `before`: the last id of the previous page."""
-    rows = fetch("workflows", {"status": status, "tenant": tenant, "before": before, "limit": limit})
+    wanted = {"status": status, "tenant": tenant, "before": before, "limit": limit, "scope": caller.tenant}
+    rows = fetch("workflows", wanted)
     return [ListedWorkflow.from_row(row) for row in rows]

@@ -6,10 +6,13 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from state import jsonsafe
+from state.access.caller import Caller
+from state.access.permissions import require_may_prioritize
 from state.agents.catalog import admit, ask_gates, check_input
 from state.database import Row
 from state.errors import InvalidPayload, InvalidWorkflow, UnknownAgent
 from state.tasks import catalog
+from state.tasks.priorities import parse_priority
 from state.workflows.definition import MOST_BRANCHES, Step, Workflow
 from state.workflows.references import InvalidReference, Reference, find_references
 
@@ -19,22 +22,24 @@ _MOST_EDGES = 20_000  # of one workflow
 _MOST_BYTES = 16 * 1024 * 1024  # of all steps
 
 
-def build_steps(workflow: Workflow) -> list[Row]:
-    """Returns the rows of the steps. Raises InvalidWorkflow."""
+def build_steps(workflow: Workflow, caller: Caller) -> list[Row]:
+    """Returns the rows of the steps. Raises InvalidWorkflow; Forbidden if the caller may not give one of their agents
+    work."""
     if workflow.tenant is not None and not workflow.tenant.isprintable():
         raise InvalidWorkflow("tenant: must be printable", "tenant", None)
     ancestors = _find_ancestors(workflow.steps)
-    rows = [build_step(step, f"steps.{place}", ancestors[step.key]) for place, step in enumerate(workflow.steps)]
+    steps = enumerate(workflow.steps)
+    rows = [build_step(step, f"steps.{place}", ancestors[step.key], caller) for place, step in steps]
     if len(jsonsafe.dump(rows)) > _MOST_BYTES:
         raise InvalidWorkflow(f"steps: are larger than {_MOST_BYTES} bytes in all", "steps", None)
     return rows
 
 
-def build_step(step: Step, at: str, ancestors: set[str]) -> Row:
+def build_step(step: Step, at: str, ancestors: set[str], caller: Caller) -> Row:
     """`at`: where the step is, for errors. `ancestors`: the steps whose results it may use."""
     if step.kind == "approval":
         return _build_approval(step, at)
-    return _build_task(step, at, ancestors)
+    return _build_task(step, at, ancestors, caller)
 
 
 def _find_ancestors(steps: Sequence[Step]) -> Mapping[str, set[str]]:
@@ -72,7 +77,7 @@ def _build_approval(step: Step, at: str) -> Row:
     return {**_build_common(step), "expires_seconds": step.expires_seconds}
 
 
-def _build_task(step: Step, at: str, ancestors: set[str]) -> Row:
+def _build_task(step: Step, at: str, ancestors: set[str], caller: Caller) -> Row:
     for field in ("agent_name", "task_type"):
         if not getattr(step, field):
             raise _refuse(step, f"{at}.{field}", "a task needs it")
@@ -86,13 +91,14 @@ def _build_task(step: Step, at: str, ancestors: set[str]) -> Row:
     if isinstance(step.for_each, dict) and not (lists and lists[0].at == []):
         raise _refuse(step, f"{at}.for_each", "must be a list or a $result")
     try:
-        spec = admit(agent_name, task_type)
+        spec = admit(agent_name, task_type, caller)
         if not inside:
             check_input(agent_name, task_type, step.input, at=f"{at}.input")
     except UnknownAgent as unknown:
         raise InvalidWorkflow(f"step {step.key}: {unknown}", f"{at}.{unknown.field}", step.key) from None
     except InvalidPayload as refused:
         raise InvalidWorkflow(f"step {step.key}: {refused}", refused.field, step.key) from None
+    require_may_prioritize(caller, None if step.priority is None else parse_priority(step.priority))
     # Gates that depend on results are asked for by the worker, before the code starts.
     gates = [] if inside else ask_gates(agent_name, task_type, step.input)
     actor = catalog.get(_ACTOR)

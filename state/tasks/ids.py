@@ -16,6 +16,20 @@ _WORKFLOW_ID = re.compile(r"wf_[0-9a-f]{32}")
 _SCHEDULE_ID = re.compile(r"sc_[0-9a-f]{32}")
 
 
+ID_PATTERNS = {
+    "task_id": _TASK_ID.pattern,
+    "generation_id": _GENERATION_ID.pattern,
+    "content_id": _CONTENT_ID.pattern,
+    "event_id": _AGENT_EVENT_ID.pattern,
+    "project_id": _PROJECT_ID.pattern,
+    "item_id": _ITEM_ID.pattern,
+    "key_id": _KEY_ID.pattern,
+    "workflow_id": _WORKFLOW_ID.pattern,
+    "schedule_id": _SCHEDULE_ID.pattern,
+}
+"""By the name of the parameter that has such an id."""
+
+
 def _new(prefix: str) -> str:
     return prefix + uuid_utils.uuid7().hex
 

@@ -35,7 +35,8 @@ class Operation:
     description: str = ""
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
-    headers: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()  # of requests
+    sends: tuple[str, ...] = ()  # headers of its successes, see taskapi.api.openapi_responses
     problems: tuple[str, ...] = ()  # tokens, see taskapi.api.problems
     older_paths: tuple[str, ...] = ()  # lead to the same handler, and are marked as deprecated
     by_token: bool = False  # a stream token in the query may stand for the key

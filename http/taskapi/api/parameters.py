@@ -32,7 +32,8 @@ def _require_word(value: object) -> object:
 
 Count = Annotated[int, BeforeValidator(_require_digits)]
 Flag = Annotated[bool, BeforeValidator(_require_word)]
-Position = Annotated[Count, Field(ge=0, le=MAX_POSITION)]  # the n of an event; 0 is before the first event
+# The n of an event; 0 is before the first event. The range comes first: it would not be in the JSON schema otherwise.
+Position = Annotated[int, Field(ge=0, le=MAX_POSITION), BeforeValidator(_require_digits)]
 
 
 class TenantQuery(BaseModel):

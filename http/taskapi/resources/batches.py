@@ -25,7 +25,7 @@ from taskapi.api.verbs import run_verb
 from taskapi.resources.submission import AcceptedTask, NewTaskBody
 
 
-class BatchBody(BaseModel):
+class TaskBatchBody(BaseModel):
     """Tasks as for POST /tasks. Each is checked by itself."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
@@ -49,7 +49,7 @@ async def post_batch(request: Request) -> Response:
 
 
 def _submit_batch(raw: bytes, key: str | None, *, caller: Caller) -> Response:
-    tasks = [_parse_task(task) for task in parse_body(raw, BatchBody).tasks]
+    tasks = [_parse_task(task) for task in parse_body(raw, TaskBatchBody).tasks]
 
     def submit(conn: AnyConnection | None) -> dict[str, Any]:
         outcomes = list(_submit(tasks, conn, caller))
@@ -118,7 +118,7 @@ OPERATIONS = [
         {200: Page[TaskOutcome]},
         f"At most {MOST_TASKS} tasks. Those that are accepted are stored together; one that is refused does not stop "
         "the others. With an `Idempotency-Key` the whole answer is repeated.",
-        body=BatchBody,
+        body=TaskBatchBody,
         headers=("Idempotency-Key",),
         problems=(*BODY_PROBLEMS, "invalid-parameter", "idempotency-pending", "idempotency-conflict"),
         role="submitter",

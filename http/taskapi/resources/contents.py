@@ -93,6 +93,7 @@ OPERATIONS = [
         {200: "application/octet-stream", 206: "application/octet-stream", 304: None},
         query=TokenQuery,
         headers=("Range", "If-None-Match"),
+        sends=("ETag", "Accept-Ranges", "Content-Range", "Cache-Control"),
         by_token=True,
         problems=("content-not-found", "content-bytes-missing", "range-not-satisfiable", "content-store-failed"),
         role="reader",

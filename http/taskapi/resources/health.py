@@ -188,9 +188,9 @@ OPERATIONS = [
         "Show the health of the database, the workers and the queues",
         {200: Health, 503: Health},
         "`unhealthy` (503): the database does not answer, or there is work and no worker. `degraded`: there is no "
-        "worker, nothing has started for a minute though something is queued, a circuit breaker is not closed, or tasks "
-        "wait for an actor that no worker knows. `healthy`: none of these. Numbers and names are for keys without a "
-        "tenant.",
+        "worker, nothing has started for a minute though something is queued, a circuit breaker is not closed, or "
+        "tasks wait for an actor that no worker knows. `healthy`: none of these. Numbers and names are for keys "
+        "without a tenant.",
         role="anyone",
         scope="any",
     ),

@@ -20,7 +20,7 @@ follow its history here, live.</p>
   '{"actor": "media_generation", "payload": {"prompt": "a lighthouse in a storm"}}'
 curl -N BASE/api/v1/tasks/<em>task_id</em>/stream</pre>
 <p><a href="/api/v1/tasks">tasks</a> · <a href="/api/v1/actors">actors</a> · <a href="/api/v1/workers">workers</a> ·
-<a href="/health">health</a> · <a href="/openapi.json">OpenAPI</a></p>
+<a href="/health">health</a> · <a href="/docs">API</a> (<a href="/openapi.json">OpenAPI</a>)</p>
 </html>
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

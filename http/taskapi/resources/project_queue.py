@@ -207,6 +207,7 @@ OPERATIONS = [
         post_run,
         "Start the queue of a project; 409 while it runs",
         {202: RunStarted},
+        sends=("Location",),
         body=RunBody,
         problems=("project-not-found", "item-not-found", "queue-already-running", "illegal-transition", *BODY_PROBLEMS),
         role="submitter",

@@ -200,6 +200,7 @@ OPERATIONS = [
         "Create a project, empty or with its first items",
         {201: ProjectView},
         body=NewProjectBody,
+        sends=("Location",),
         problems=BODY_PROBLEMS,
         role="submitter",
         scope="tenant",

@@ -136,6 +136,7 @@ OPERATIONS = [
         {202: WorkflowView},
         body=Workflow,
         headers=("Idempotency-Key",),
+        sends=("Location",),
         problems=(
             *BODY_PROBLEMS, "invalid-workflow", "invalid-parameter", "idempotency-pending", "idempotency-conflict"
         ),

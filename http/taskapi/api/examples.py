@@ -1,0 +1,28 @@
+"""Examples of bodies for the OpenAPI document: `examples.json` has one for each model, from a real server."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from taskapi.api.paging import Page
+
+_FILE = Path(__file__).with_name("examples.json")
+
+
+def find_example(model: type[BaseModel]) -> Any | None:
+    """Returns the example of a model, or of a page of it."""
+    generic = model.__pydantic_generic_metadata__
+    if generic["origin"] is Page:
+        [item] = generic["args"]
+        example = find_example(item)
+        return None if example is None else {"items": [example], "next_cursor": None}
+    return _read().get(model.__name__)
+
+
+@cache
+def _read() -> dict[str, Any]:
+    examples: dict[str, Any] = json.loads(_FILE.read_text())
+    return examples

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
+import httpx2
 import pytest
 
 from actors.webhook import WebhookRequest, receiver_gate, webhook
@@ -20,6 +21,7 @@ from state.workers import leases
 from state.workers.leases import Claimed, Settlement
 from tests.support.claims import BOOM, AnyPayload, Claimer
 from tests.support.clock import Clock
+from tests.taskapi.running import RunningServer
 from tests.webhooks.receiver import Receiver
 
 
@@ -135,3 +137,9 @@ class Board:
 def board(actors: None, clock: Clock) -> Iterator[Board]:
     with connect("worker") as connection:
         yield Board(connection, clock)
+
+
+@pytest.fixture
+def client(actors: None) -> Iterator[httpx2.Client]:
+    with RunningServer() as server:
+        yield server.client

@@ -1,23 +1,14 @@
 """Webhooks over HTTP: submit, the log, replays, secrets."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
-import pytest
 
 from state import get_task
 from state.webhooks.deliveries import get_webhook
-from tests.taskapi.running import RunningServer
 from tests.webhooks.conftest import Board
 from tests.webhooks.receiver import Receiver, answer
 from tests.webhooks.test_deliveries import verify
-
-
-@pytest.fixture
-def client(actors: None) -> Iterator[httpx2.Client]:
-    with RunningServer() as server:
-        yield server.client
 
 
 def submit_task(client: httpx2.Client, **options: Any) -> httpx2.Response:

@@ -70,6 +70,15 @@ def test_other_headers_are_nothing_of_a_proxy(name: str) -> None:
     assert SmallApp().connect().get("/api/v1/tasks", headers={name: "1"}).status_code == 200
 
 
+def test_a_request_has_one_host() -> None:
+    for hosts in ([], ["localhost", "localhost"], ["localhost", "example.com"]):
+        scope = make_scope(("127.0.0.1", 80), ("127.0.0.1", 1))
+        scope["headers"] = [(b"host", host.encode()) for host in hosts]
+        stranger = find_stranger(scope)
+        assert stranger is not None
+        assert stranger.token == "misdirected-request"
+
+
 def test_http_1_0_is_what_nginx_speaks_by_default() -> None:
     stranger = find_stranger(make_scope(("127.0.0.1", 80), ("127.0.0.1", 1), version="1.0"))
     assert stranger is not None

@@ -62,7 +62,8 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN LATERAL (
     SELECT x.grantee, x.privilege_type, NULL AS attname FROM aclexplode(c.relacl) AS x
     UNION ALL
-    SELECT x.grantee, x.privilege_type, p.attname FROM pg_attribute p, aclexplode(p.attacl) AS x WHERE p.attrelid = c.oid
+    SELECT x.grantee, x.privilege_type, p.attname FROM pg_attribute p, aclexplode(p.attacl) AS x
+    WHERE p.attrelid = c.oid
 ) AS a ON a.grantee <> c.relowner
 LEFT JOIN pg_roles r ON r.oid = a.grantee
 WHERE n.nspname IN ('callboard', 'admin', 'dramatiq') AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
@@ -93,12 +94,13 @@ def test_each_role_has_exactly_its_rights_on_each_table(connection: Observer) ->
 
 
 def test_functions_are_for_those_who_need_them(connection: Observer) -> None:
-    """Functions run with the rights of their caller. Those that do not are few, cannot write, and have a search path."""
+    """Functions run with the rights of their caller. Those that do not cannot write, and have a search path."""
     rows = connection.execute(
         "SELECT p.oid::regprocedure::text AS name, p.proname, p.prosecdef, p.provolatile, p.proconfig,"
         " ARRAY(SELECT coalesce(r.rolname, 'PUBLIC') FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x"
         "   LEFT JOIN pg_roles r ON r.oid = x.grantee WHERE x.grantee <> p.proowner ORDER BY 1)::text[] AS roles "
-        "FROM pg_proc p WHERE p.pronamespace IN ('callboard'::regnamespace, 'admin'::regnamespace, 'dramatiq'::regnamespace)"
+        "FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
+        "WHERE n.nspname IN ('callboard', 'admin', 'dramatiq')"
     ).fetchall()
     both = ["callboard_api", "callboard_worker"]
     for_views = {"now", "why_waiting", "workflow_lives"}
@@ -128,8 +130,7 @@ def test_schemas_are_closed_to_everybody_else(connection: Observer) -> None:
 
 FORBIDDEN = {
     "api": [
-        "INSERT INTO callboard.leases (task_id, epoch, worker_id, claim_number, started_at, renewed_at, expires_at)"
-        " VALUES ('t', 1, 'w', 1, now(), now(), now())",
+        "INSERT INTO callboard.leases (task_id, epoch) VALUES ('t', 1)",
         "UPDATE callboard.leases SET expires_at = now()",
         "UPDATE callboard.workers SET seen_at = now()",
         "DELETE FROM callboard.tasks",

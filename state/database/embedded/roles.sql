@@ -28,27 +28,49 @@ REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC;
 
 GRANT CONNECT ON DATABASE postgres TO callboard_api, callboard_worker, callboard_reader;
 
--- Up to schema 22 everything belonged to the superuser.
+-- Actors keep their own tables here. Whoever is the owner can read them.
+GRANT CREATE, USAGE ON SCHEMA public TO callboard_worker;
+
+GRANT callboard_worker TO callboard_owner;
+
+-- Up to schema 22 everything belonged to the superuser: what is ours becomes the owner's, and what actors have made
+-- becomes the workers'.
 DO $$
 DECLARE
-    command text;
+    command record;
 BEGIN
     FOR command IN
-        SELECT format('ALTER SCHEMA %I OWNER TO callboard_owner', n.nspname) FROM pg_namespace n
-        WHERE n.nspname IN ('callboard', 'admin', 'dramatiq')
-        UNION ALL
-        SELECT format('ALTER TABLE %s OWNER TO callboard_owner', c.oid::regclass)
-        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname IN ('callboard', 'admin', 'dramatiq') AND c.relkind IN ('r', 'p', 'v', 'm')
-        UNION ALL
-        SELECT format('ALTER ROUTINE %s OWNER TO callboard_owner', p.oid::regprocedure)
-        FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-        WHERE n.nspname IN ('callboard', 'admin', 'dramatiq')
-        UNION ALL
-        SELECT format('ALTER TYPE %s OWNER TO callboard_owner', t.oid::regtype)
-        FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
-        WHERE n.nspname IN ('callboard', 'admin', 'dramatiq') AND t.typtype IN ('d', 'e')
+        WITH places AS (
+            SELECT n.oid, n.nspname, n.nspowner, n.nspname IN ('callboard', 'admin', 'dramatiq') AS is_ours
+            FROM pg_namespace n WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+        ), things AS (
+            SELECT 'pg_namespace'::regclass AS kind, p.oid, p.nspowner AS owner, p.is_ours, format('SCHEMA %I', p.nspname) AS name
+            FROM places p
+            UNION ALL
+            SELECT 'pg_class'::regclass, c.oid, c.relowner, p.is_ours, format('TABLE %s', c.oid::regclass)
+            FROM pg_class c JOIN places p ON p.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S')
+            UNION ALL
+            SELECT 'pg_proc'::regclass, r.oid, r.proowner, p.is_ours, format('ROUTINE %s', r.oid::regprocedure)
+            FROM pg_proc r JOIN places p ON p.oid = r.pronamespace
+            UNION ALL
+            SELECT 'pg_type'::regclass, t.oid, t.typowner, p.is_ours, format('TYPE %s', t.oid::regtype)
+            FROM pg_type t JOIN places p ON p.oid = t.typnamespace WHERE t.typtype IN ('d', 'e')
+        )
+        SELECT t.is_ours,
+               format('ALTER %s OWNER TO %I', t.name, CASE WHEN t.is_ours THEN 'callboard_owner' ELSE 'callboard_worker' END) AS text
+        FROM things t
+        WHERE t.owner = 'postgres'::regrole
+          -- Not parts of extensions and of other things, such as the sequence of a column.
+          AND NOT EXISTS (SELECT FROM pg_depend d
+                          WHERE d.classid = t.kind AND d.objid = t.oid AND d.deptype IN ('e', 'a', 'i'))
     LOOP
-        EXECUTE command;
+        BEGIN
+            EXECUTE command.text;
+        EXCEPTION WHEN OTHERS THEN
+            IF command.is_ours THEN
+                RAISE;
+            END IF;
+            RAISE WARNING '%: %', command.text, SQLERRM;
+        END;
     END LOOP;
 END $$;

@@ -8,6 +8,7 @@ from typing import NoReturn
 import typer
 
 from deploy.cli.commands import COMMANDS, GROUPS
+from deploy.cli.destination import choose
 from deploy.cli.exits import BAD_INPUT, COMMAND_FAILED, EXIT_CODES_HELP, Failure
 
 app = typer.Typer(
@@ -15,10 +16,10 @@ app = typer.Typer(
     help="Runs long tasks on Dramatiq workers, keeps their state in Postgres, and shows their progress.",
     epilog=EXIT_CODES_HELP,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.callback()(choose)
 for _name, _command in COMMANDS.items():
     app.command(_name, epilog=EXIT_CODES_HELP)(_command)
 for _name, _group in GROUPS.items():

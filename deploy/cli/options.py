@@ -1,30 +1,33 @@
 """Arguments and options that several commands share."""
 
+import re
 from typing import Annotated
 
 import typer
 
 from deploy.cli.exits import NOT_FOUND, Failure
 
+# The names of `state.tasks.priorities`, repeated because importing `state` would slow down every `--help`.
+PRIORITIES = ("critical", "high", "medium", "low")
+
+
+def check_id(text: str, prefix: str, noun: str, command: str) -> str:
+    """Tells a typing error without asking the server."""
+    if not re.fullmatch(rf"{prefix}_[0-9a-f]{{32}}", text):
+        message = f"There is no {noun} {text!r}: an id is {prefix}_ and 32 hexadecimal digits"
+        raise Failure(NOT_FOUND, f"{message}; `callboard {command}` shows them.")
+    return text
+
 
 def _check_task_id(task_id: str) -> str:
-    from state.tasks.ids import is_task_id
-
-    if not is_task_id(task_id):
-        raise Failure(
-            NOT_FOUND,
-            f"There is no task {task_id!r}: an id is tq_ and 32 hexadecimal digits; `callboard list` shows them.",
-        )
-    return task_id
+    return check_id(task_id, "tq", "task", "list")
 
 
-def _parse_priority(text: str) -> int:
-    from state.tasks.priorities import parse_priority
-
-    try:
-        return parse_priority(int(text) if text.isdecimal() and text.isascii() else text)
-    except ValueError as refused:
-        raise typer.BadParameter(str(refused)) from None
+def parse_priority(text: str) -> int:
+    names = {**{name: number for number, name in enumerate(PRIORITIES)}, **{str(n): n for n in range(len(PRIORITIES))}}
+    if text not in names:
+        raise typer.BadParameter(f"expected 0 to {len(PRIORITIES) - 1}, or {', '.join(PRIORITIES)}")
+    return names[text]
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]
@@ -33,7 +36,7 @@ ActorOption = Annotated[str | None, typer.Option(help="Only tasks of this actor.
 PriorityOption = Annotated[
     int | None,
     typer.Option(
-        parser=_parse_priority,
+        parser=parse_priority,
         metavar="PRIORITY",
         help="0 (starts first) to 3, or critical, high, medium, low. Default: the agent's own; else 2.",
         show_default=False,
@@ -42,7 +45,8 @@ PriorityOption = Annotated[
 AgentOption = Annotated[str | None, typer.Option("--agent", help="Only tasks of this agent.")]
 TaskTypeOption = Annotated[str | None, typer.Option(help="Only tasks of this type of an agent.")]
 TenantOption = Annotated[str | None, typer.Option(help="Only those of this tenant.")]
-LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="The largest number of tasks to print.")]
+LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="The largest number of rows to print.")]
 BeforeOption = Annotated[
-    str | None, typer.Option(metavar="TASK_ID", help="Continue after this task, the last one of the page before.")
+    str | None,
+    typer.Option(metavar="CURSOR", help="Continue after a page: its `next_cursor`.", show_default=False),
 ]

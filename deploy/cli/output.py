@@ -1,17 +1,18 @@
 """Output of the commands: JSON for programs; tables, colors and relative times for people."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import pydantic_core
+from pydantic_core import to_jsonable_python
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from deploy.cli.listing import Listing
-from state import Task
+from deploy.cli.pages import Fetched
+from taskclient import Progress, Task, TaskError
 
 _STYLES = {
     "scheduled": "cyan",
@@ -46,7 +47,7 @@ def start_table() -> Table:
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2))
+    print(json.dumps(value, indent=2, default=to_jsonable_python))
 
 
 def print_json_line(value: Any) -> None:
@@ -55,41 +56,34 @@ def print_json_line(value: Any) -> None:
 
 
 def dump_task(task: Task) -> dict[str, Any]:
-    return task.model_dump(mode="json")
+    """The task as the server has sent it."""
+    return task.model_dump(mode="json", exclude_unset=True)
 
 
-def print_task_page(
-    found: list[Task],
-    limit: int,
-    tabulate: Callable[[list[Task]], Table],
+def print_page(
+    page: Fetched,
+    tabulate: Callable[[list[dict[str, Any]]], Table],
     *,
     command: str,
     if_empty: str,
     as_json: bool,
 ) -> None:
-    """Prints at most `limit` tasks. `found` has one more if there is another page."""
-    tasks, more = found[:limit], len(found) > limit
-    cursor = tasks[-1].task_id if more else None
+    """Prints a part of a list, and how to get the next one."""
     if as_json:
-        print_json({"items": [dump_task(task) for task in tasks], "next_cursor": cursor})
-    elif not tasks:
+        print_json({"items": page.items, "next_cursor": page.next_cursor})
+    elif not page.items:
         print(if_empty)
     else:
-        open_console().print(tabulate(tasks))
-        if more:
-            print(f"There are more: callboard {command} --before {cursor} (with the same filters)")
+        open_console().print(tabulate(page.items))
+        if page.next_cursor is not None:
+            print(f"There are more: callboard {command} --before {page.next_cursor} (with the same filters)")
 
 
 def print_rows(
     rows: list[dict[str, Any]], tabulate: Callable[[list[dict[str, Any]]], Table], *, if_empty: str, as_json: bool
 ) -> None:
-    """Prints a list that has no pages."""
-    if as_json:
-        print_json({"items": pydantic_core.to_jsonable_python(rows), "next_cursor": None})
-    elif not rows:
-        print(if_empty)
-    else:
-        open_console().print(tabulate(rows))
+    """Prints a list as a whole."""
+    print_page(Fetched(rows, None), tabulate, command="", if_empty=if_empty, as_json=as_json)
 
 
 def print_new_status(task: Task, *, as_json: bool) -> None:
@@ -120,9 +114,14 @@ def sanitize_json(value: Any, limit: int | None = None) -> str:
     return sanitize(json.dumps(value, ensure_ascii=False), limit)
 
 
-def format_relative(moment: datetime | None) -> str:
+def parse_moment(moment: datetime | str) -> datetime:
+    return datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+
+
+def format_relative(moment: datetime | str | None) -> str:
     if moment is None:
         return "-"
+    moment = parse_moment(moment)
     seconds = (datetime.now(UTC) - moment).total_seconds()
     if abs(seconds) < 1:
         return "now"
@@ -144,14 +143,15 @@ def format_actor(task: Task) -> str:
     return sanitize(f"{task.actor} {agent}/{task_type}" if agent else task.actor)
 
 
-def format_error(error: dict[str, Any] | None) -> str:
+def format_error(error: TaskError | Mapping[str, Any] | None) -> str:
+    if isinstance(error, TaskError):
+        error = error.model_dump()
     return sanitize(f"{error.get('type')}: {error.get('message')}") if error else ""
 
 
-def format_percent(progress: dict[str, Any]) -> str:
-    percent = progress.get("percent")
-    return "" if percent is None else f"{percent:.0f} %"
+def format_percent(progress: Progress) -> str:
+    return "" if progress.percent is None else f"{progress.percent:.0f} %"
 
 
-def format_progress(progress: dict[str, Any]) -> str:
-    return f"{format_percent(progress)} {sanitize(progress.get('message') or '')}".strip()
+def format_progress(progress: Progress) -> str:
+    return f"{format_percent(progress)} {sanitize(progress.message or '')}".strip()

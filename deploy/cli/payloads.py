@@ -13,6 +13,10 @@ def read_payload(argument: str | None, assignments: list[str]) -> dict[str, Any]
     payload = {} if argument is None else _parse(argument)
     if not isinstance(payload, dict):
         raise Failure(BAD_INPUT, 'The input must be a JSON object, such as {"prompt": "a lighthouse"}.')
+    return assign(payload, assignments)
+
+
+def assign(payload: dict[str, Any], assignments: list[str]) -> dict[str, Any]:
     for assignment in assignments:
         _assign(payload, assignment)
     return payload

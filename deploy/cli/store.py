@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from deploy.cli.destination import find_server
 from deploy.cli.exits import BAD_INPUT, NO_DATABASE, NOT_FOUND, NOT_POSSIBLE, Failure
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ def open_store(*, current_schema: bool = True) -> Iterator[None]:
     from state.database.errors import DatabaseUnavailable
     from state.database.notifier import flush_hints
 
+    if current_schema and (server := find_server()) is not None:
+        raise Failure(BAD_INPUT, f"This command needs the database itself, not the server {server.url}.")
     try:
         _open(current_schema)
         yield

@@ -22,6 +22,7 @@ from taskclient.errors import (
     WaitTimeout,
 )
 from taskclient.models import Attempt, BatchOutcome, Event, Progress, Task, TaskError, Usage, Waiting
+from taskclient.programs import TaskFilter, TaskOptions
 from taskclient.synchronous import Client
 
 __all__ = [
@@ -45,6 +46,8 @@ __all__ = [
     "TaskDead",
     "TaskError",
     "TaskFailed",
+    "TaskFilter",
+    "TaskOptions",
     "TooManyRequests",
     "Unauthorized",
     "Usage",

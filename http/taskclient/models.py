@@ -111,10 +111,9 @@ class Attempt(Document):
 
 
 class BatchOutcome(Document):
-    """What became of one task of a batch: `task`, or `error` with the token of a problem."""
+    """What became of one task of a batch: it has an id, or a problem document. A large answer leaves out `task`."""
 
     status: int
+    task_id: str | None = None
     task: Task | None = None
-    error: str | None = None
-    detail: str | None = None
-    field: str | None = None
+    problem: dict[str, Any] | None = None

@@ -16,7 +16,7 @@ from taskclient.retries import Backoff, is_temporary, read_retry_after
 _T = TypeVar("_T")
 _TASKS = "/api/v1/tasks"
 _REPEATABLE = frozenset(("GET", "HEAD", "PUT"))
-BATCH = 500  # tasks of one request
+BATCH = 100  # tasks of one request; the server takes at most as many
 
 
 class TaskOptions(TypedDict, total=False):
@@ -34,6 +34,7 @@ class TaskOptions(TypedDict, total=False):
     dedup_ttl_seconds: float
     workflow_id: str
     webhook_url: str
+    webhook_events: list[str]
 
 
 class TaskFilter(TypedDict, total=False):
@@ -117,6 +118,12 @@ def iterate(this: Call[Any], parse: Callable[[Any], _T], patience: float) -> Emi
         cursor = page["next_cursor"]
         if cursor is None:
             return
+
+
+def request(method: str, path: str, params: Mapping[str, Any], body: Any, key: str | None) -> Call[Any]:
+    if key is None:
+        return Call(method, path, params, body)
+    return Call(method, path, params, body, {"Idempotency-Key": key}, repeatable=True)
 
 
 def submit(actor: str, payload: Mapping[str, Any], key: str | None, options: Mapping[str, Any]) -> Call[Task]:

@@ -58,14 +58,14 @@ class Client:
         """Submits a task. A connection that is lost on the way never makes a second one."""
         return self._run_call(programs.submit(actor, payload or {}, idempotency_key, options))
 
-    def submit_many(self, tasks: Iterable[Mapping[str, Any]]) -> Iterator[BatchOutcome]:
+    def submit_many(self, tasks: Iterable[Mapping[str, Any]]) -> Generator[BatchOutcome, None, None]:
         """Submits tasks, each `{actor, payload, ...}`, in batches. Yields an outcome for each, in order."""
         return self._iterate(programs.submit_many(tasks, self._patience))
 
     def get(self, task_id: str) -> Task:
         return self._run_call(programs.get(task_id))
 
-    def list(self, **filters: Unpack[TaskFilter]) -> Iterator[Task]:
+    def list(self, **filters: Unpack[TaskFilter]) -> Generator[Task, None, None]:
         """Yields tasks, newest first, page by page."""
         return self._iterate(programs.list_tasks(filters, self._patience))
 
@@ -73,7 +73,7 @@ class Client:
         """Returns the result when the task has completed. Raises TaskDead, TaskCanceled, or WaitTimeout."""
         return self._run(following.wait(task_id, timeout, self._patience))
 
-    def stream(self, task_id: str, after: int | None = None) -> Iterator[Event]:
+    def stream(self, task_id: str, after: int | None = None) -> Generator[Event, None, None]:
         """Yields a `snapshot`, then every later event exactly once, then `done`. `after`: no snapshot, the events after
         that number; 0 begins with the first. Lost connections are opened again."""
         return self._iterate(following.follow_task(task_id, after, self._patience))
@@ -99,15 +99,24 @@ class Client:
     def attempts(self, task_id: str) -> builtins.list[Attempt]:
         return self._run_call(programs.attempts(task_id))
 
-    def events(self, task_id: str, after: int = 0) -> Iterator[Event]:
+    def events(self, task_id: str, after: int = 0) -> Generator[Event, None, None]:
         """Yields the history that there is, from the first event after `after`."""
         return self._iterate(programs.list_events(task_id, after, self._patience))
 
-    def request(self, method: str, path: str, *, params: Mapping[str, Any] | None = None, json: Any = None) -> Any:
-        """Any other operation, such as `request("GET", "/api/v1/gates")`. Returns the JSON of the answer."""
-        return self._run_call(Call(method, path, params or {}, json))
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Any other operation, such as `request("GET", "/api/v1/gates")`. Returns the JSON of the answer. With a key,
+        for operations that take one, the request is repeated if its answer is lost."""
+        return self._run_call(programs.request(method, path, params or {}, json, idempotency_key))
 
-    def pages(self, path: str, **params: Any) -> Iterator[dict[str, Any]]:
+    def pages(self, path: str, **params: Any) -> Generator[dict[str, Any], None, None]:
         """Yields the items of any list."""
         return self._iterate(programs.iterate(Call("GET", path, params), dict, self._patience))
 
@@ -118,7 +127,7 @@ class Client:
         *,
         state_path: str | None = None,
         on_lost: Callable[[], None] | None = None,
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, None]:
         """Follows any stream. `state_path`: what the stream follows, if it has an end. `on_lost` is called while there
         is no connection."""
         stream = following.Stream(path, after, state_path=state_path, patience=self._patience, on_lost=on_lost)

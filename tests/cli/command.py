@@ -1,9 +1,13 @@
 """Runs the `callboard` command as users do: as a process of its own."""
 
+import atexit
 import json
 import os
+import socket
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +23,45 @@ def environment(**changes: object) -> dict[str, str]:
     return {name: value for name, value in kept.items() if changes.get(name, "") is not None}
 
 
+class _Zygote:
+    """Starts commands without their imports, which take longer than they do. See `tests/cli/zygote.py`."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        ours.settimeout(60)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.cli.zygote", str(theirs.fileno())], pass_fds=[theirs.fileno()]
+            )
+        self._lines = ours.makefile("rwb")
+        self._socket = ours
+        atexit.register(self.stop)
+
+    def run(self, command: dict[str, Any]) -> int:
+        self._lines.write(json.dumps(command).encode() + b"\n")
+        self._lines.flush()
+        return int(self._lines.readline())
+
+    def stop(self) -> None:
+        self._lines.close()
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+
+@cache
+def _get_zygote() -> _Zygote:
+    return _Zygote()
+
+
 def callboard(*arguments: str, stdin: str = "", **changes: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [CALLBOARD, *arguments],
-        input=stdin,
-        env=environment(**changes),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        files = {name: Path(folder) / name for name in ("stdin", "stdout", "stderr")}
+        for name, file in files.items():
+            file.write_text(stdin if name == "stdin" else "")
+        command = {"arguments": arguments, "environment": environment(**changes)}
+        code = _get_zygote().run({**command, **{name: str(file) for name, file in files.items()}})
+        return subprocess.CompletedProcess(arguments, code, files["stdout"].read_text(), files["stderr"].read_text())
 
 
 def succeed(*arguments: str, **options: Any) -> str:

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from deploy.cli.commands.list import StatusName
-from state import get_task, list_tasks
+from state import get_task
 from state.transitions import STATUSES
 from tests.cli.command import answer, callboard, submit, succeed
 from tests.support.eventually import eventually
@@ -66,7 +66,8 @@ def test_list_as_a_table() -> None:
     assert task_id in table
     assert "queued" in table
     eventually(lambda: "ago" in succeed("list"), what="the tasks are older than a second")
-    assert f"--before {list_tasks()[0].task_id}" in succeed("list", "--limit", "1")
+    cursor = answer("list", "--limit", "1")["next_cursor"]
+    assert f"--before {cursor}" in succeed("list", "--limit", "1")
 
 
 def test_show() -> None:

@@ -50,7 +50,7 @@ def test_gates_set_refuses() -> None:
         (["--max-concurrent", "many"], "--max-concurrent"),
         (["--rate", "10"], "--rate"),
         (["--rate", "10/0"], "rate_seconds"),
-        (["--rate", "10/nan"], "rate_seconds"),
+        (["--rate", "10/nan"], "--rate"),
         (["--close-for", "-1"], "--close-for"),
         (["--close-for", "1e300"], "--close-for"),
         ([], "--max-concurrent"),

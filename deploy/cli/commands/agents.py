@@ -16,19 +16,19 @@ def agents(as_json: JsonOption = False) -> None:
       callboard agents
       callboard agents --json | jq '.items[] | select(.agent_name == "text") | .input_schema'
     """
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_rows
-    from deploy.cli.store import load_actors
-    from state.agents import catalog
 
-    load_actors()
-    print_rows([spec.describe() for spec in catalog.list_agents()], _tabulate, if_empty="No agents.", as_json=as_json)
+    with open_client(actors=True) as client:
+        rows = list(client.pages(f"{API}/agents"))
+    print_rows(rows, _tabulate, if_empty="No agents.", as_json=as_json)
 
 
 def _tabulate(rows: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
+    from deploy.cli.options import PRIORITIES
     from deploy.cli.output import sanitize, start_table
-    from state.tasks.priorities import NAMES
 
     table = start_table()
     for heading in ("Agent", "Task type", "Priority", "Role"):
@@ -38,7 +38,7 @@ def _tabulate(rows: list[dict[str, Any]]) -> "Table":
         table.add_row(
             Text(sanitize(row["agent_name"])),
             Text(sanitize(row["task_type"])),
-            f"{row['priority']} {NAMES[row['priority']]}",
+            f"{row['priority']} {PRIORITIES[row['priority']]}",
             row["role"],
             Text(sanitize(row["description"])),
         )

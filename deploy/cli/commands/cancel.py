@@ -25,10 +25,9 @@ def cancel(
       callboard cancel tq_0199b2… --force   # other tasks of the same process go back to their queue
       callboard cancel tq_0199b2… && callboard watch tq_0199b2…   # wait until it has stopped
     """
-    import state
+    from deploy.cli.connection import open_client
     from deploy.cli.output import print_new_status
-    from deploy.cli.store import open_store
 
-    with open_store():
-        task = state.cancel(task_id, force=force)
+    with open_client() as client:
+        task = client.cancel(task_id, force=force)
     print_new_status(task, as_json=as_json)

@@ -17,12 +17,11 @@ def pause(task_id: TaskId, as_json: JsonOption = False) -> None:
     Examples:
       callboard pause tq_0199b2…
     """
-    import state
+    from deploy.cli.connection import open_client
     from deploy.cli.output import print_new_status
-    from deploy.cli.store import open_store
 
-    with open_store():
-        task = state.pause(task_id)
+    with open_client() as client:
+        task = client.pause(task_id)
     print_new_status(task, as_json=as_json)
 
 
@@ -34,12 +33,11 @@ def resume(task_id: TaskId, as_json: JsonOption = False) -> None:
       callboard resume tq_0199b2…
       callboard resume tq_0199b2… && callboard watch tq_0199b2…
     """
-    import state
+    from deploy.cli.connection import open_client
     from deploy.cli.output import print_new_status
-    from deploy.cli.store import open_store
 
-    with open_store():
-        task = state.resume(task_id)
+    with open_client() as client:
+        task = client.resume(task_id)
     print_new_status(task, as_json=as_json)
 
 
@@ -65,17 +63,13 @@ def retry(
       callboard retry tq_0199b2… --set params.width=512
       callboard retry tq_0199b2… --payload @corrected.json
     """
-    import state
+    from deploy.cli.connection import open_client
     from deploy.cli.output import print_new_status
-    from deploy.cli.payloads import read_payload
-    from deploy.cli.store import load_actors, open_store
-    from state import jsonsafe
+    from deploy.cli.payloads import assign, read_payload
 
-    with open_store():
-        body = None
-        if payload is not None or assignments:
-            original = jsonsafe.dump(state.get_task(task_id).payload)
-            body = read_payload(original if payload is None else payload, assignments or [])
-            load_actors()
-        task = state.retry(task_id, body)
+    body = None if payload is None else read_payload(payload, assignments or [])
+    with open_client(actors=payload is not None or bool(assignments)) as client:
+        if payload is None and assignments:
+            body = assign(client.get(task_id).payload, assignments)
+        task = client.retry(task_id, body)
     print_new_status(task, as_json=as_json)

@@ -1,8 +1,7 @@
 """`callboard dlq`, `redrive`, `dismiss`: lists dead letters, runs them again, or gives them up."""
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,13 +14,11 @@ from deploy.cli.options import (
     LimitOption,
     TaskTypeOption,
     TenantOption,
+    check_id,
 )
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from state import Task
-    from state.tasks.deadletters import Bulk
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -63,16 +60,16 @@ def dlq(
       callboard dlq --error-type AuthenticationFailed
       callboard dlq --json | jq -r '.items[].error.message'
     """
-    import state
-    from deploy.cli.output import print_task_page
-    from deploy.cli.store import open_store
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
 
-    with open_store():
-        found = state.list_dead_letters(
-            actor=actor, agent_name=agent_name, task_type=task_type, error_type=error_type, older_than=older_than,
-            tenant=tenant, before=before, limit=limit + 1,
+    with open_client() as client:
+        found = fetch(
+            client, f"{API}/queues/dlq", limit=limit, cursor=before, actor=actor, agent_name=agent_name,
+            task_type=task_type, error_type=error_type, older_than=older_than, tenant=tenant,
         )  # fmt: skip
-    print_task_page(found, limit, _tabulate, command="dlq", if_empty="No dead letters.", as_json=as_json)
+    print_page(found, _tabulate, command="dlq", if_empty="No dead letters.", as_json=as_json)
 
 
 def redrive(
@@ -95,13 +92,12 @@ def redrive(
       callboard redrive --agent FitmentAgent --task-type generate_fitment
       callboard redrive --all
     """
-    import state
-
     _act_on_many(
-        lambda: state.redrive(
-            actor=actor, agent_name=agent_name, task_type=task_type, error_type=error_type, older_than=older_than,
-            tenant=tenant, all=everything, dry_run=dry_run,
-        ),
+        "redrive",
+        {
+            "actor": actor, "agent_name": agent_name, "task_type": task_type, "error_type": error_type,
+            "older_than": older_than, "tenant": tenant, "all": everything, "dry_run": dry_run,
+        },
         ("are queued again", "would be queued again"),
         as_json,
     )  # fmt: skip
@@ -128,16 +124,16 @@ def dismiss(
       callboard dismiss tq_0199b2…
       callboard dismiss --older-than 30d --dry-run
     """
-    import state
+    from deploy.cli.connection import open_client
     from deploy.cli.output import print_new_status
-    from deploy.cli.store import open_store
 
     if task_id is None:
         _act_on_many(
-            lambda: state.dismiss_many(
-                actor=actor, agent_name=agent_name, task_type=task_type, error_type=error_type,
-                older_than=older_than, tenant=tenant, all=everything, dry_run=dry_run,
-            ),
+            "dismiss",
+            {
+                "actor": actor, "agent_name": agent_name, "task_type": task_type, "error_type": error_type,
+                "older_than": older_than, "tenant": tenant, "all": everything, "dry_run": dry_run,
+            },
             ("are canceled", "would be canceled"),
             as_json,
         )  # fmt: skip
@@ -145,42 +141,45 @@ def dismiss(
     filters = (actor, agent_name, task_type, error_type, older_than, tenant)
     if everything or dry_run or any(value is not None for value in filters):
         raise Failure(BAD_INPUT, "Give a task id or a filter, not both.")
-    with open_store():
-        task = state.dismiss(task_id)
+    with open_client() as client:
+        task = client.dismiss(check_id(task_id, "tq", "task", "dlq"))
     print_new_status(task, as_json=as_json)
 
 
-def _act_on_many(act: "Callable[[], Bulk]", words: tuple[str, str], as_json: bool) -> None:
+def _act_on_many(verb: str, body: dict[str, Any], words: tuple[str, str], as_json: bool) -> None:
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_json, sanitize
-    from deploy.cli.store import open_store
-    from state import EmptyFilter
+    from taskclient import InvalidRequest
 
-    with open_store():
+    with open_client() as client:
         try:
-            bulk = act()
-        except EmptyFilter as refused:
-            raise Failure(BAD_INPUT, f"{refused} (--all)") from None
+            bulk = client.request("POST", f"{API}/queues/dlq/{verb}", json=body)
+        except InvalidRequest as refused:
+            if refused.token != "empty-filter":  # noqa: S105
+                raise
+            raise Failure(BAD_INPUT, f"{refused.detail} (--all)") from None
     if as_json:
-        print_json({"tasks": bulk.tasks, "skipped": bulk.skipped, "groups": bulk.groups, "dry_run": bulk.dry_run})
+        print_json(bulk)
         return
-    for group in bulk.groups:
+    for group in bulk["groups"]:
         typer.echo(f"{group['tasks']:>8}  {sanitize(group['actor'])}  {sanitize(group['error_type'] or '-')}")
-    typer.echo(f"{bulk.tasks} dead letters {words[bulk.dry_run]}.")
-    if bulk.skipped:
-        verb = "would be" if bulk.dry_run else "were"
-        typer.echo(f"{bulk.skipped} {verb} skipped: another task holds their dedup key.")
+    typer.echo(f"{bulk['tasks']} dead letters {words[bulk['dry_run']]}.")
+    if bulk["skipped"]:
+        were = "would be" if bulk["dry_run"] else "were"
+        typer.echo(f"{bulk['skipped']} {were} skipped: another task holds their dedup key.")
 
 
-def _tabulate(tasks: "list[Task]") -> "Table":
+def _tabulate(rows: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
     from deploy.cli.output import format_actor, format_error, format_relative, start_table
+    from taskclient import Task
 
     table = start_table()
     for heading in ("Task", "Actor", "Died", "Attempts"):
         table.add_column(heading, no_wrap=True)
     table.add_column("Error", no_wrap=True, overflow="ellipsis", ratio=1)
-    for task in tasks:
+    for task in map(Task.model_validate, rows):
         table.add_row(
             task.task_id,
             Text(format_actor(task)),

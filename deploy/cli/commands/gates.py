@@ -1,5 +1,6 @@
 """`callboard gates`: shows the gates, and changes them at run time."""
 
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,12 +29,11 @@ def gates(context: typer.Context, as_json: JsonOption = False) -> None:
     """
     if context.invoked_subcommand is not None:
         return
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_rows
-    from deploy.cli.store import open_store
-    from state.gates.operations import list_gates
 
-    with open_store():
-        rows = list_gates()
+    with open_client() as client:
+        rows = list(client.pages(f"{API}/gates"))
     print_rows(rows, _tabulate, if_empty="No gates.", as_json=as_json)
 
 
@@ -53,6 +53,18 @@ def set_gate(
         float | None,
         typer.Option(metavar="SECONDS", min=0, max=_YEAR, help="Close it for so many seconds; 0: open it now."),
     ] = None,
+    breaker_threshold: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Failures of all results that open it: 0.5; none: no breaker.")
+    ] = None,
+    breaker_volume: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The fewest results from which the breaker decides.")
+    ] = None,
+    breaker_window: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="It counts the results of so many seconds.")
+    ] = None,
+    breaker_seconds: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="It stays open so long before a probe.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change a gate. Options that are not given stay as they are.
@@ -66,24 +78,25 @@ def set_gate(
       callboard gates set tenant:acme --max-concurrent none
       callboard gates set queue:media --pause
       callboard gates set provider:leonardo --close-for 300 --json
+      callboard gates set provider:leonardo --breaker-threshold 0.3 --breaker-seconds 120
     """
-    import pydantic_core
+    from urllib.parse import quote
 
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import open_console, print_json
-    from deploy.cli.store import open_store
-    from state.errors import GateNotFound
-    from state.gates.operations import put_gate
+    from taskclient import NotFound
 
     changes = _read_changes(max_concurrent, rate, paused, close_for)
+    changes |= _read_breaker(breaker_threshold, breaker_volume, breaker_window, breaker_seconds)
     if not changes:
-        raise Failure(BAD_INPUT, "Nothing to change: give --max-concurrent, --rate, --pause, --resume or --close-for.")
-    with open_store():
+        raise Failure(BAD_INPUT, "Nothing to change: give --max-concurrent, --rate, --pause or another option.")
+    with open_client() as client:
         try:
-            row = put_gate(key, **changes)
-        except GateNotFound as missing:
-            raise Failure(NOT_FOUND, f"{missing} `callboard gates` shows them.") from missing
+            row = client.request("PUT", f"{API}/gates/{quote(key)}", json=changes)
+        except NotFound as missing:
+            raise Failure(NOT_FOUND, f"{missing.detail} `callboard gates` shows them.") from missing
     if as_json:
-        print_json(pydantic_core.to_jsonable_python(row))
+        print_json(row)
     else:
         open_console().print(_tabulate([row]))
 
@@ -101,7 +114,25 @@ def _read_changes(
     if paused is not None:
         changes["paused"] = paused
     if close_for is not None:
-        changes["closed_until"] = datetime.now(UTC) + timedelta(seconds=close_for) if close_for else None
+        until = datetime.now(UTC) + timedelta(seconds=close_for)
+        changes["closed_until"] = until.isoformat() if close_for else None
+    return changes
+
+
+def _read_breaker(
+    threshold: str | None, volume: int | None, window: float | None, seconds: float | None
+) -> dict[str, Any]:
+    given = {"breaker_volume": volume, "breaker_window": window, "breaker_seconds": seconds}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if threshold is not None:
+        try:
+            share = None if threshold == _NONE else float(threshold)
+            if share is not None and not isfinite(share):
+                raise ValueError
+            changes["breaker_threshold"] = share
+        except ValueError:
+            message = f"--breaker-threshold: {threshold!r} is neither a number nor `none`."
+            raise Failure(BAD_INPUT, message) from None
     return changes
 
 
@@ -117,9 +148,11 @@ def _parse_rate(text: str) -> tuple[int | None, float | None]:
         return None, None
     count, _, seconds = text.partition("/")
     try:
-        return int(count), float(seconds)
+        if isfinite(float(seconds)):
+            return int(count), float(seconds)
     except ValueError:
-        raise Failure(BAD_INPUT, f"--rate: {text!r} is not COUNT/SECONDS, such as 10/60, nor `none`.") from None
+        pass
+    raise Failure(BAD_INPUT, f"--rate: {text!r} is not COUNT/SECONDS, such as 10/60, nor `none`.")
 
 
 def _tabulate(rows: list[dict[str, Any]]) -> "Table":
@@ -158,9 +191,9 @@ def _format_limit(row: dict[str, Any]) -> str:
 def _format_closed(row: dict[str, Any]) -> str:
     from datetime import UTC, datetime
 
-    from deploy.cli.output import format_relative
+    from deploy.cli.output import format_relative, parse_moment
 
     if row["paused"]:
         return "paused"
     until = row["closed_until"]
-    return f"opens {format_relative(until)}" if until is not None and until > datetime.now(UTC) else ""
+    return f"opens {format_relative(until)}" if until is not None and parse_moment(until) > datetime.now(UTC) else ""

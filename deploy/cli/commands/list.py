@@ -1,6 +1,6 @@
 """`callboard list`: lists tasks."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,8 +16,6 @@ from deploy.cli.options import (
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from state import Task
 
 # The statuses of `state.transitions`, repeated because importing `state` would slow down every `--help`.
 StatusName = Literal["scheduled", "queued", "waiting", "running", "paused", "completed", "canceled", "dead"]
@@ -48,19 +46,19 @@ def list_tasks(
       callboard list --agent text --task-type statistics
       callboard list --json | jq -r '.items[].task_id'
     """
-    import state
-    from deploy.cli.output import print_task_page
-    from deploy.cli.store import open_store
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
 
-    with open_store():
-        found = state.list_tasks(
-            limit=limit + 1, before=before, status=status, actor=actor, agent_name=agent_name, task_type=task_type,
-            workflow_id=workflow, queue=queue, tenant=tenant, error_type=error_type,
+    with open_client() as client:
+        found = fetch(
+            client, f"{API}/tasks", limit=limit, cursor=before, status=status, actor=actor, agent_name=agent_name,
+            task_type=task_type, workflow_id=workflow, queue=queue, tenant=tenant, error_type=error_type,
         )  # fmt: skip
-    print_task_page(found, limit, _tabulate, command="list", if_empty="No tasks.", as_json=as_json)
+    print_page(found, _tabulate, command="list", if_empty="No tasks.", as_json=as_json)
 
 
-def _tabulate(tasks: "list[Task]") -> "Table":
+def _tabulate(rows: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
     from deploy.cli.output import (
@@ -72,6 +70,7 @@ def _tabulate(tasks: "list[Task]") -> "Table":
         sanitize,
         start_table,
     )
+    from taskclient import Task
 
     table = start_table()
     for heading in ("Task", "Actor", "Status"):
@@ -80,9 +79,9 @@ def _tabulate(tasks: "list[Task]") -> "Table":
     table.add_column("Attempt", no_wrap=True)
     table.add_column("Submitted", no_wrap=True)
     table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1)
-    for task in tasks:
+    for task in map(Task.model_validate, rows):
         # The error of an earlier attempt says more than the progress, until the task has completed.
-        note = format_error(task.error) or sanitize(task.progress.get("message") or "")
+        note = format_error(task.error) or sanitize(task.progress.message or "")
         table.add_row(
             task.task_id,
             Text(format_actor(task)),

@@ -2,17 +2,15 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from deploy.cli.exits import BAD_INPUT, Failure
-from deploy.cli.options import ActorOption, AgentOption, JsonOption, TaskTypeOption
+from deploy.cli.options import ActorOption, AgentOption, BeforeOption, JsonOption, TaskTypeOption
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from state.metrics.reads import Place, TaskMetrics
 
 
 class Resolution(StrEnum):
@@ -49,9 +47,7 @@ def metrics(
     agent_name: AgentOption = None,
     task_type: TaskTypeOption = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="The largest number of rows to print.")] = 100,
-    before: Annotated[
-        str | None, typer.Option(metavar="PLACE", help="Continue after this row, the last one of the page before.")
-    ] = None,
+    before: BeforeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Count the tasks of each minute, hour or day, and their times.
@@ -63,43 +59,25 @@ def metrics(
       callboard metrics --by day --from 2030-01-01 --agent writer
       callboard metrics --json | jq '[.items[].tasks_failed] | add'
     """
-    from deploy.cli.output import open_console, print_json
-    from deploy.cli.store import open_store
-    from state.metrics.reads import list_metrics
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
 
     if since is not None and until is not None and until <= since:
         raise Failure(BAD_INPUT, "--to must be later than --from.")
-    place = None if before is None else _parse_place(before)
-    with open_store():
-        found = list_metrics(
-            since=since, until=until, resolution=resolution.value, actor=actor, agent_name=agent_name,
-            task_type=task_type, before=place, limit=limit + 1,
+    period = {"from": since and since.isoformat(), "to": until and until.isoformat()}
+    with open_client() as client:
+        found = fetch(
+            client, f"{API}/metrics/tasks", limit=limit, cursor=before, resolution=resolution.value, actor=actor,
+            agent_name=agent_name, task_type=task_type, **period,
         )  # fmt: skip
-    rows, more = found[:limit], len(found) > limit
-    cursor = str(rows[-1].place) if more else None
-    if as_json:
-        print_json({"items": [row.model_dump(mode="json") for row in rows], "next_cursor": cursor})
-    elif not rows:
-        typer.echo("Nothing happened.")
-    else:
-        open_console().print(_tabulate(rows))
-        if more:
-            typer.echo(f"There are more: callboard metrics --before {cursor} (with the same filters)")
+    print_page(found, _tabulate, command="metrics", if_empty="Nothing happened.", as_json=as_json)
 
 
-def _parse_place(text: str) -> "Place":
-    from state.metrics.reads import Place
-
-    try:
-        return Place.parse(text)
-    except ValueError:
-        raise Failure(BAD_INPUT, f"--before: {text!r} is not the end of a page.") from None
-
-
-def _tabulate(rows: "list[TaskMetrics]") -> "Table":
+def _tabulate(rows: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
-    from deploy.cli.output import format_duration, sanitize, start_table
+    from deploy.cli.output import format_duration, parse_moment, sanitize, start_table
 
     table = start_table()
     table.add_column("UTC", no_wrap=True)
@@ -108,16 +86,16 @@ def _tabulate(rows: "list[TaskMetrics]") -> "Table":
     for heading in ("Created", "Completed", "Failed", "Latency", "Errors", "Heartbeat"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
-        agent = f"{row.agent_name} {row.task_type}" if row.agent_name else ""
+        agent = f"{row['agent_name']} {row['task_type']}" if row["agent_name"] else ""
         table.add_row(
-            row.period.astimezone(UTC).strftime("%Y-%m-%d %H:%M"),
-            Text(sanitize(row.actor)),
+            parse_moment(row["period"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M"),
+            Text(sanitize(row["actor"])),
             Text(sanitize(agent)),
-            str(row.tasks_created),
-            str(row.tasks_completed),
-            Text(str(row.tasks_failed), style="bold red" if row.tasks_failed else ""),
-            "-" if row.average_latency is None else format_duration(row.average_latency),
-            "-" if row.error_rate is None else f"{row.error_rate:.1%}",
-            "-" if row.worker_heartbeat_delay is None else format_duration(row.worker_heartbeat_delay),
+            str(row["tasks_created"]),
+            str(row["tasks_completed"]),
+            Text(str(row["tasks_failed"]), style="bold red" if row["tasks_failed"] else ""),
+            "-" if row["average_latency"] is None else format_duration(row["average_latency"]),
+            "-" if row["error_rate"] is None else f"{row['error_rate']:.1%}",
+            "-" if row["worker_heartbeat_delay"] is None else format_duration(row["worker_heartbeat_delay"]),
         )
     return table

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, Failure
-from deploy.cli.options import JsonOption, TenantOption
+from deploy.cli.exits import EXIT_CODES_HELP
+from deploy.cli.options import BeforeOption, JsonOption, LimitOption, PriorityOption, TenantOption, check_id
 
 group = typer.Typer(no_args_is_help=True, epilog=EXIT_CODES_HELP)
 
@@ -14,22 +14,13 @@ ItemStatusName = Literal["pending", "in_progress", "completed", "failed"]
 
 
 def _check_project_id(project_id: str) -> str:
-    from state.tasks.ids import is_project_id
-
-    if not is_project_id(project_id):
-        message = f"There is no project {project_id!r}: an id is pj_ and 32 hexadecimal digits."
-        raise Failure(NOT_FOUND, f"{message} `callboard project list` shows them.")
-    return project_id
+    return check_id(project_id, "pj", "project", "project list")
 
 
 ProjectId = Annotated[
     str, typer.Argument(metavar="PROJECT_ID", help="The project's id (pj_...).", callback=_check_project_id)
 ]
 ItemId = Annotated[str, typer.Argument(metavar="ITEM_ID", help="The item's id (it_...).")]
-PriorityOption = Annotated[
-    str | None, typer.Option(metavar="PRIORITY", help="0 to 3, or critical, high, medium, low.", show_default=False)
-]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="The largest number of rows to print.")]
 
 
 @group.callback()
@@ -58,20 +49,21 @@ def create(
     Examples:
       callboard project create "Spring catalog"
     """
-    from deploy.cli.projects import print_model
-    from deploy.cli.store import open_store
-    from state.projects.items import create_project
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_json
 
-    with open_store():
-        made = create_project(name, tenant=tenant)
+    with open_client() as client:
+        made = client.request("POST", f"{API}/projects", json={"name": name, "tenant": tenant})
     if as_json:
-        print_model(made)
+        print_json(made)
     else:
-        typer.echo(made.project_id)
+        typer.echo(made["project_id"])
 
 
 @group.command("list", epilog=EXIT_CODES_HELP)
-def list_all(tenant: TenantOption = None, limit: Limit = 20, as_json: JsonOption = False) -> None:
+def list_all(
+    tenant: TenantOption = None, limit: LimitOption = 20, before: BeforeOption = None, as_json: JsonOption = False
+) -> None:
     """List projects with the state of their queues, newest first.
 
     \b
@@ -79,13 +71,14 @@ def list_all(tenant: TenantOption = None, limit: Limit = 20, as_json: JsonOption
       callboard project list
       callboard project list --json | jq -r '.items[] | select(.queue_state.is_running).project_id'
     """
-    from deploy.cli.projects import print_models, tabulate_projects
-    from deploy.cli.store import open_store
-    from state.projects.reads import list_projects
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
+    from deploy.cli.projects import tabulate_projects
 
-    with open_store():
-        found = list_projects(tenant=tenant, limit=limit)
-    print_models(found, tabulate_projects, if_empty="No projects.", as_json=as_json)
+    with open_client() as client:
+        found = fetch(client, f"{API}/projects", limit=limit, cursor=before, tenant=tenant)
+    print_page(found, tabulate_projects, command="project list", if_empty="No projects.", as_json=as_json)
 
 
 @group.command("show", epilog=EXIT_CODES_HELP)
@@ -96,15 +89,14 @@ def show(project_id: ProjectId, as_json: JsonOption = False) -> None:
     Examples:
       callboard project show pj_0199b2…
     """
-    from deploy.cli.output import open_console
-    from deploy.cli.projects import print_model, tabulate_project
-    from deploy.cli.store import open_store
-    from state.projects.reads import get_project
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import open_console, print_json
+    from deploy.cli.projects import tabulate_project
 
-    with open_store():
-        found = get_project(project_id)
+    with open_client() as client:
+        found = client.request("GET", f"{API}/projects/{project_id}")
     if as_json:
-        print_model(found)
+        print_json(found)
     else:
         open_console().print(tabulate_project(found))
 
@@ -131,26 +123,26 @@ def add(
       callboard project add pj_0199b2… --title Count --agent text --task-type statistics --input '{"text": "a b"}'
       callboard project add pj_0199b2… items.json
     """
-    from deploy.cli.projects import print_models, read_items, tabulate_items
-    from deploy.cli.store import load_actors, open_store
-    from state.projects.items import add_items
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_json
+    from deploy.cli.projects import read_items
 
     new = read_items(file, title, agent, task_type, agent_input, priority)
-    with open_store():
-        load_actors()
-        added = add_items(project_id, new)
+    with open_client(actors=True) as client:
+        added = client.request("POST", f"{API}/projects/{project_id}/items", json={"items": new})
     if as_json:
-        print_models(added, tabulate_items, if_empty="", as_json=True)
+        print_json(added)
     else:
-        for item in added:
-            typer.echo(item.item_id)
+        for item in added["items"]:
+            typer.echo(item["item_id"])
 
 
 @group.command("items", epilog=EXIT_CODES_HELP)
 def items(
     project_id: ProjectId,
     status: Annotated[ItemStatusName | None, typer.Option(help="Only items in this status.")] = None,
-    limit: Limit = 100,
+    limit: LimitOption = 100,
+    before: BeforeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the items of a project in their order.
@@ -159,13 +151,15 @@ def items(
     Examples:
       callboard project items pj_0199b2… --status failed
     """
-    from deploy.cli.projects import print_models, tabulate_items
-    from deploy.cli.store import open_store
-    from state.projects.reads import list_items
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
+    from deploy.cli.projects import tabulate_items
 
-    with open_store():
-        found = list_items(project_id, status=status, limit=limit)
-    print_models(found, tabulate_items, if_empty="No items.", as_json=as_json)
+    with open_client() as client:
+        found = fetch(client, f"{API}/projects/{project_id}/items", limit=limit, cursor=before, status=status)
+    again = f"project items {project_id}"
+    print_page(found, tabulate_items, command=again, if_empty="No items.", as_json=as_json)
 
 
 @group.command("retry", epilog=EXIT_CODES_HELP)
@@ -176,13 +170,14 @@ def retry(project_id: ProjectId, item_id: ItemId, as_json: JsonOption = False) -
     Examples:
       callboard project retry pj_0199b2… it_0199b2… && callboard project run pj_0199b2…
     """
-    from deploy.cli.projects import print_model
-    from deploy.cli.store import open_store
-    from state.projects.items import retry_item
+    from urllib.parse import quote
 
-    with open_store():
-        item = retry_item(project_id, item_id)
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_json
+
+    with open_client() as client:
+        item = client.request("POST", f"{API}/projects/{project_id}/items/{quote(item_id, safe='')}/retry")
     if as_json:
-        print_model(item)
+        print_json(item)
     else:
-        typer.echo(f"{item.item_id} is {item.status}.")
+        typer.echo(f"{item['item_id']} is {item['status']}.")

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from deploy.cli.commands.project import Limit, PriorityOption, ProjectId, group
+from deploy.cli.commands.project import ProjectId, group
 from deploy.cli.exits import COMMAND_FAILED, EXIT_CODES_HELP
-from deploy.cli.options import JsonOption
+from deploy.cli.options import BeforeOption, JsonOption, LimitOption, PriorityOption
 
 ModeName = Literal["single", "loop"]  # repeated from `state.projects`, whose import would slow down every `--help`
 
@@ -27,20 +27,19 @@ def run(
       callboard project run pj_0199b2…
       callboard project run pj_0199b2… --mode loop --watch
     """
+    from deploy.cli.connection import API, LONG_PATIENCE, open_client
     from deploy.cli.output import print_json
-    from deploy.cli.projects import parse_priority, watch_queue
-    from deploy.cli.store import load_actors, open_store
-    from state.projects.queue import start_run
+    from deploy.cli.projects import watch_project
 
-    with open_store():
-        load_actors()
-        run_id = start_run(project_id, mode, item_id=item, priority=parse_priority(priority))
+    body = {"mode": mode, "item_id": item, "priority": priority}
+    with open_client(actors=True, patience=LONG_PATIENCE) as client:
+        started = client.request("POST", f"{API}/projects/{project_id}/run", json=body)
         if watch_it:
-            watch_queue(project_id, as_json=as_json)
+            watch_project(client, project_id, as_json=as_json)
         elif as_json:
-            print_json({"project_id": project_id, "run_id": run_id})
+            print_json(started)
         else:
-            typer.echo(run_id)
+            typer.echo(started["run_id"])
 
 
 @group.command("stop", epilog=EXIT_CODES_HELP)
@@ -51,13 +50,13 @@ def stop(project_id: ProjectId, as_json: JsonOption = False) -> None:
     Examples:
       callboard project stop pj_0199b2…
     """
+    from deploy.cli.connection import API, open_client
     from deploy.cli.projects import print_state
-    from deploy.cli.store import open_store
-    from state.projects.queue import stop as stop_queue
 
-    with open_store():
-        after = stop_queue(project_id)
-    print_state(after.queue_state, as_json=as_json)
+    with open_client() as client:
+        client.request("POST", f"{API}/projects/{project_id}/queue/stop")
+        after = client.request("GET", f"{API}/projects/{project_id}/queue/status")
+    print_state(after, as_json=as_json)
 
 
 @group.command("force-stop", epilog=EXIT_CODES_HELP)
@@ -74,29 +73,24 @@ def force_stop(
     Examples:
       callboard project force-stop pj_0199b2… --yes
     """
-    from dataclasses import asdict
-
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_json, sanitize
-    from deploy.cli.store import open_store
-    from state.projects.queue import force_stop as force_stop_queue
 
     if not (yes or as_json):
         typer.confirm("This kills what the project runs now. Go on?", abort=True)
-    with open_store():
-        done = force_stop_queue(project_id)
+    with open_client() as client:
+        done = client.request("POST", f"{API}/projects/{project_id}/queue/force-stop")
     if as_json:
-        print_json(asdict(done))
+        print_json(done)
     else:
-        for run_id in done.killed_runs:
+        for run_id in done["killed_runs"]:
             typer.echo(f"{run_id} was killed.")
-        for left in done.still_running:
-            what = (
-                f"processes {left.pids} of sandbox {left.sandbox_id} on {left.host}" if left.sandbox_id else "its code"
-            )
-            typer.echo(sanitize(f"{left.run_id}: still running: {what}"))
-        if done.success:
+        for left in done["still_running"]:
+            sandbox = f"processes {left['pids']} of sandbox {left['sandbox_id']} on {left['host']}"
+            typer.echo(sanitize(f"{left['run_id']}: still running: {sandbox if left['sandbox_id'] else 'its code'}"))
+        if done["success"]:
             typer.echo("Nothing is running.")
-    if not done.success:
+    if not done["success"]:
         raise typer.Exit(COMMAND_FAILED)
 
 
@@ -108,13 +102,12 @@ def status(project_id: ProjectId, as_json: JsonOption = False) -> None:
     Examples:
       callboard project status pj_0199b2… --json | jq .is_running
     """
+    from deploy.cli.connection import API, open_client
     from deploy.cli.projects import print_state
-    from deploy.cli.store import open_store
-    from state.projects.reads import get_project
 
-    with open_store():
-        found = get_project(project_id)
-    print_state(found.queue_state, as_json=as_json)
+    with open_client() as client:
+        found = client.request("GET", f"{API}/projects/{project_id}/queue/status")
+    print_state(found, as_json=as_json)
 
 
 @group.command("watch", epilog=EXIT_CODES_HELP)
@@ -128,25 +121,29 @@ def watch(project_id: ProjectId, as_json: JsonOption = False) -> None:
       callboard project watch pj_0199b2…
       callboard project watch pj_0199b2… --json | jq -r 'select(.kind == "item").data.title'
     """
-    from deploy.cli.projects import watch_queue
-    from deploy.cli.store import open_store
+    from deploy.cli.connection import LONG_PATIENCE, open_client
+    from deploy.cli.projects import watch_project
 
-    with open_store():
-        watch_queue(project_id, as_json=as_json)
+    with open_client(patience=LONG_PATIENCE) as client:
+        watch_project(client, project_id, as_json=as_json)
 
 
 @group.command("runs", epilog=EXIT_CODES_HELP)
-def runs(project_id: ProjectId, limit: Limit = 20, as_json: JsonOption = False) -> None:
+def runs(
+    project_id: ProjectId, limit: LimitOption = 20, before: BeforeOption = None, as_json: JsonOption = False
+) -> None:
     """List the runs of a project, newest first: how long each took, and why the queue stopped.
 
     \b
     Examples:
       callboard project runs pj_0199b2…
     """
-    from deploy.cli.projects import print_models, tabulate_runs
-    from deploy.cli.store import open_store
-    from state.projects.reads import list_runs
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
+    from deploy.cli.projects import tabulate_runs
 
-    with open_store():
-        found = list_runs(project_id, limit=limit)
-    print_models(found, tabulate_runs, if_empty="No runs.", as_json=as_json)
+    with open_client() as client:
+        found = fetch(client, f"{API}/projects/{project_id}/runs", limit=limit, cursor=before)
+    command = f"project runs {project_id}"
+    print_page(found, tabulate_runs, command=command, if_empty="No runs.", as_json=as_json)

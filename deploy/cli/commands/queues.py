@@ -1,14 +1,11 @@
 """`callboard queues`: shows how many tasks the queues hold; pauses and resumes a queue."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, Failure
+from deploy.cli.exits import EXIT_CODES_HELP
 from deploy.cli.options import JsonOption
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES_HELP)
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.")]
@@ -38,19 +35,17 @@ def status(as_json: JsonOption = False) -> None:
       callboard queues status
       callboard queues status --json | jq .retry_ratio
     """
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import open_console, print_json
-    from deploy.cli.store import load_actors, open_store
-    from state.tasks.queues import get_queue_status
+    from deploy.cli.queues import describe_depths, tabulate_queues
 
-    with open_store():
-        load_actors()
-        found = get_queue_status()
+    with open_client(actors=True) as client:
+        found = client.request("GET", f"{API}/queues/status")
     if as_json:
         print_json(found)
         return
-    depths = "  ".join(f"{name} {count}" for name, count in found["queues"].items())
-    open_console().print(_tabulate(found["by_queue"]))
-    typer.echo(f"All: {depths}  (the retry lane gets {found['retry_ratio']:.0%} of the starts)")
+    open_console().print(tabulate_queues(found["by_queue"]))
+    typer.echo(describe_depths(found))
 
 
 @group.command("pause", epilog=EXIT_CODES_HELP)
@@ -76,33 +71,15 @@ def resume(name: Name, as_json: JsonOption = False) -> None:
 
 
 def _set_paused(name: str, *, paused: bool, as_json: bool) -> None:
+    from urllib.parse import quote
+
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_json
-    from deploy.cli.store import load_actors, open_store
-    from state.tasks import catalog
-    from state.tasks.queues import pause_queue, resume_queue
 
-    with open_store():
-        load_actors()
-        if name not in catalog.list_queues():
-            raise Failure(NOT_FOUND, f"There is no queue {name!r}. Known queues: {', '.join(catalog.list_queues())}.")
-        gate = pause_queue(name) if paused else resume_queue(name)
+    verb = "pause" if paused else "resume"
+    with open_client(actors=True) as client:
+        switched = client.request("POST", f"{API}/queues/{quote(name, safe='')}/{verb}")
     if as_json:
-        print_json({"queue": name, "gate": gate["key"], "paused": gate["paused"]})
+        print_json(switched)
     else:
-        typer.echo(f"{name} is paused; running tasks go on." if gate["paused"] else f"{name} is open.")
-
-
-def _tabulate(rows: list[dict[str, Any]]) -> "Table":
-    from rich.text import Text
-
-    from deploy.cli.output import format_status, sanitize, start_table
-
-    table = start_table()
-    table.add_column("Queue", no_wrap=True)
-    for heading in ("Primary", "Retry", "Running"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for row in rows:
-        counts = (str(row[name]) for name in ("primary", "retry", "running"))
-        table.add_row(Text(sanitize(row["queue"])), *counts, format_status("paused") if row["paused"] else "")
-    return table
+        typer.echo(f"{name} is paused; running tasks go on." if switched["paused"] else f"{name} is open.")

@@ -1,6 +1,6 @@
 """`callboard recall`: finds what agents have done before that resembles a text."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -8,8 +8,6 @@ from deploy.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from state.agents.events import FoundEvent
 
 TextArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What the events should resemble.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=100, help="The largest number of events to print.")]
@@ -38,27 +36,24 @@ def recall(
       callboard recall "failed logins" --agent analytics --limit 3
       callboard recall pricing --json | jq -r '.items[].task_id'
     """
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import open_console, print_json
-    from deploy.cli.store import load_actors, open_store
-    from state.agents.events import search
 
-    with open_store():
-        load_actors()
-        found = search(
-            text, tenant=tenant, any_tenant=tenant is None, agent_name=agent, task_type=task_type, limit=limit
-        )
+    params = {"q": text, "limit": limit, "agent_name": agent, "task_type": task_type, "tenant": tenant}
+    with open_client(actors=True) as client:
+        found = client.request("GET", f"{API}/agent-events/search", params=params)
     if as_json:
-        print_json(found.model_dump(mode="json"))
+        print_json(found)
         return
-    if found.items:
-        open_console().print(_tabulate(found.items))
+    if found["items"]:
+        open_console().print(_tabulate(found["items"]))
     else:
         typer.echo("Nothing was found.")
-    if found.note:
-        typer.echo(found.note, err=True)
+    if found["note"]:
+        typer.echo(found["note"], err=True)
 
 
-def _tabulate(events: "list[FoundEvent]") -> "Table":
+def _tabulate(events: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
     from deploy.cli.output import format_relative, sanitize, start_table
@@ -69,10 +64,10 @@ def _tabulate(events: "list[FoundEvent]") -> "Table":
     table.add_column("Text", ratio=1)
     for event in events:
         table.add_row(
-            f"{event.score:.2f}",
-            Text(sanitize(f"{event.agent_name} {event.task_type}", 40)),
-            format_relative(event.created_at),
-            event.task_id,
-            Text(sanitize(event.text, _LONGEST)),
+            f"{event['score']:.2f}",
+            Text(sanitize(f"{event['agent_name']} {event['task_type']}", 40)),
+            format_relative(event["created_at"]),
+            event["task_id"],
+            Text(sanitize(event["text"], _LONGEST)),
         )
     return table

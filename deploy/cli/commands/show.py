@@ -1,13 +1,13 @@
 """`callboard show`: shows one task with its attempts and its history."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deploy.cli.options import JsonOption, TaskId
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from state import Event, Task
+    from taskclient import Attempt, Event, Task, Waiting
 
 _MAX_EVENTS = 10
 
@@ -22,26 +22,25 @@ def show(task_id: TaskId, as_json: JsonOption = False) -> None:
       callboard show tq_0199b2...
       callboard show tq_0199b2... --json | jq .error
     """
-    import state
+    from contextlib import closing
+
+    from deploy.cli.connection import open_client
     from deploy.cli.output import dump_task, open_console, print_json
-    from deploy.cli.store import open_store
 
-    with open_store():
-        task = state.get_task(task_id)
-        attempts = state.get_attempts(task_id)
-        events = [] if as_json else state.get_events(task_id, after=max(0, task.last_event - _MAX_EVENTS))
+    with open_client() as client:
+        with closing(client.stream(task_id)) as stream:
+            snapshot = next(stream)  # the task, and the number of its last event
+        task, last_event = snapshot.task, snapshot.n
+        attempts = client.attempts(task_id)
+        events = [] if as_json else list(client.events(task_id, after=max(0, last_event - _MAX_EVENTS)))
     if as_json:
-        import pydantic_core
-
-        print_json({**dump_task(task), "attempts": pydantic_core.to_jsonable_python(attempts)})
+        print_json({**dump_task(task), "attempts": [each.model_dump(mode="json") for each in attempts]})
         return
     console = open_console()
     console.print(_tabulate_fields(task))
     if attempts:
         console.print("\n[bold]Attempts[/]", _tabulate_attempts(attempts), sep="\n")
-    console.print(
-        "[bold]History[/]" if task.last_event <= _MAX_EVENTS else f"[bold]History[/], last {_MAX_EVENTS} events"
-    )
+    console.print("[bold]History[/]" if last_event <= _MAX_EVENTS else f"[bold]History[/], last {_MAX_EVENTS} events")
     console.print(_tabulate_events(events))
 
 
@@ -80,8 +79,8 @@ def _tabulate_fields(task: "Task") -> "RenderableType":
         fields["Requested"] = task.cancel_requested
     if task.tenant is not None:
         fields["Tenant"] = sanitize(task.tenant)
-    if task.usage["tokens"] or task.usage["cost"]:
-        fields["Used"] = f"{task.usage['tokens']} tokens, cost {task.usage['cost']:g}"
+    if task.usage.tokens or task.usage.cost:
+        fields["Used"] = f"{task.usage.tokens} tokens, cost {task.usage.cost:g}"
     fields["Payload"] = sanitize_json(task.payload, 2000)
     if task.result is not None:
         fields["Result"] = sanitize_json(task.result, 4000)
@@ -95,15 +94,15 @@ def _tabulate_fields(task: "Task") -> "RenderableType":
     return grid
 
 
-def _describe_waiting(waiting: dict[str, Any]) -> str:
+def _describe_waiting(waiting: "Waiting") -> str:
     from deploy.cli.output import format_duration, sanitize
 
-    words = f"at {sanitize(waiting['gate'])}: {sanitize(waiting['reason'])}; number {waiting['position']} in line"
-    eta = waiting["eta_seconds"]
-    return words if eta is None else f"{words}, about {format_duration(float(eta))} to go"
+    words = f"at {sanitize(waiting.gate)}: {sanitize(waiting.reason)}; number {waiting.position} in line"
+    eta = waiting.eta_seconds
+    return words if eta is None else f"{words}, about {format_duration(eta)} to go"
 
 
-def _tabulate_attempts(attempts: list[dict[str, Any]]) -> "RenderableType":
+def _tabulate_attempts(attempts: "list[Attempt]") -> "RenderableType":
     from rich.text import Text
 
     from deploy.cli.output import format_duration, format_error, format_relative, format_status, start_table
@@ -111,15 +110,15 @@ def _tabulate_attempts(attempts: list[dict[str, Any]]) -> "RenderableType":
     table = start_table()
     for heading in ("Attempt", "Outcome", "Started", "Took", "Worker", "Error"):
         table.add_column(heading, overflow="fold")
-    for row in attempts:
-        ended = row["finished_at"]
+    for each in attempts:
+        ended = each.finished_at
         table.add_row(
-            str(row["attempt"]),
-            format_status(row["outcome"] or "running"),
-            format_relative(row["started_at"]),
-            format_duration((ended - row["started_at"]).total_seconds()) if ended else "-",
-            row["worker_id"],
-            Text(format_error(row["error"])),
+            str(each.attempt),
+            format_status(each.outcome or "running"),
+            format_relative(each.started_at),
+            format_duration((ended - each.started_at).total_seconds()) if ended else "-",
+            each.worker_id,
+            Text(format_error(each.error)),
         )
     return table
 

@@ -1,7 +1,7 @@
 """`callboard submit`: creates a task."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -27,6 +27,13 @@ def submit(
     max_attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="Overrides the actor's own.")] = None,
     tenant: Annotated[str | None, typer.Option(help="The tenant that the task belongs to.")] = None,
     queue: Annotated[str | None, typer.Option(help="Overrides the actor's own.")] = None,
+    webhook_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Report moves of the task to this URL, signed.")
+    ] = None,
+    webhook_event: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STATUS", help="A status to report; can be given again. Default: all finished ones."),
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the task to its end, like `watch`.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -43,21 +50,22 @@ def submit(
       callboard submit agent @task.json --priority high --delay 60
       jq -n '{prompt: "a lighthouse"}' | callboard submit media_generation - --json
     """
-    import state
+    from deploy.cli.connection import LONG_PATIENCE, open_client
     from deploy.cli.output import dump_task, print_json
     from deploy.cli.payloads import read_payload
-    from deploy.cli.store import load_actors, open_store
-    from deploy.cli.watch import watch_to_end
+    from deploy.cli.watch import watch_task
+    from taskclient import TaskOptions
 
     body = read_payload(payload, assignments or [])
-    with open_store():
-        load_actors()
-        task = state.submit(
-            actor, body, priority=priority, delay_seconds=delay, max_attempts=max_attempts, tenant=tenant,
-            queue=queue,
-        )  # fmt: skip
+    given = {
+        "priority": priority, "delay_seconds": delay, "max_attempts": max_attempts, "tenant": tenant, "queue": queue,
+        "webhook_url": webhook_url, "webhook_events": webhook_event or None,
+    }  # fmt: skip
+    options = cast("TaskOptions", {name: value for name, value in given.items() if value is not None})
+    with open_client(actors=True, patience=LONG_PATIENCE) as client:
+        task = client.submit(actor, body, **options)
         if watch:
-            watch_to_end(task, as_json=as_json)
+            watch_task(client, task.task_id, as_json=as_json)
         elif as_json:
             print_json(dump_task(task))
         else:

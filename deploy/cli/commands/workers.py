@@ -16,14 +16,11 @@ def workers(as_json: JsonOption = False) -> None:
       callboard workers
       callboard workers --json | jq '[.items[] | select(.alive)] | length'
     """
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_rows
-    from deploy.cli.store import open_store
-    from state.settings import get_settings
-    from state.workers.registry import list_workers
 
-    with open_store():
-        lease_seconds = get_settings().lease_seconds
-        rows = [{**row, "alive": row["silent_seconds"] < lease_seconds} for row in list_workers()]
+    with open_client() as client:
+        rows = list(client.pages(f"{API}/workers"))
     print_rows(rows, _tabulate, if_empty="No workers.", as_json=as_json)
 
 

@@ -1,11 +1,12 @@
 """`callboard workflow`: creates, shows and controls workflows."""
 
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 import typer
 
-from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, Failure
-from deploy.cli.options import JsonOption, TenantOption
+from deploy.cli.exits import EXIT_CODES_HELP
+from deploy.cli.options import BeforeOption, JsonOption, TenantOption, check_id
 
 group = typer.Typer(no_args_is_help=True, epilog=EXIT_CODES_HELP)
 
@@ -14,12 +15,7 @@ StatusName = Literal["running", "completed", "failed", "escalated", "canceled"]
 
 
 def _check_workflow_id(workflow_id: str) -> str:
-    from state.tasks.ids import is_workflow_id
-
-    if not is_workflow_id(workflow_id):
-        message = f"There is no workflow {workflow_id!r}: an id is wf_ and 32 hexadecimal digits."
-        raise Failure(NOT_FOUND, f"{message} `callboard workflow list` shows them.")
-    return workflow_id
+    return check_id(workflow_id, "wf", "workflow", "workflow list")
 
 
 WorkflowId = Annotated[
@@ -57,30 +53,21 @@ def create(
       callboard workflow create examples/workflow.json
       jq '.tenant = "acme"' workflow.json | callboard workflow create - --json
     """
-    from pydantic import ValidationError
+    from uuid import uuid4
 
-    from deploy.cli.exits import BAD_INPUT
+    from deploy.cli.connection import API, LONG_PATIENCE, open_client
     from deploy.cli.payloads import read_payload
-    from deploy.cli.store import load_actors, open_store
     from deploy.cli.workflows import print_workflow, watch_workflow
-    from state.workflows import Workflow, create_workflow
 
     body = read_payload(file if file == "-" else f"@{file}", [])
-    try:
-        definition = Workflow.model_validate(body)
-    except ValidationError as refused:
-        first = refused.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise Failure(BAD_INPUT, f"{file}: {where}: {first['msg']}") from None
-    with open_store():
-        load_actors()
-        created = create_workflow(definition)
+    with open_client(actors=True, patience=LONG_PATIENCE) as client:
+        created = client.request("POST", f"{API}/workflows", json=body, idempotency_key=uuid4().hex)
         if watch:
-            watch_workflow(created.workflow_id, as_json=as_json)
+            watch_workflow(client, created["workflow_id"], as_json=as_json)
         elif as_json:
             print_workflow(created, as_json=True)
         else:
-            typer.echo(created.workflow_id)
+            typer.echo(created["workflow_id"])
 
 
 @group.command("list", epilog=EXIT_CODES_HELP)
@@ -88,9 +75,7 @@ def list_all(
     status: Annotated[StatusName | None, typer.Option(help="Only workflows in this status.")] = None,
     tenant: TenantOption = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="The largest number of workflows to print.")] = 20,
-    before: Annotated[
-        str | None, typer.Option(metavar="WORKFLOW_ID", help="Continue after this one, the last of the page before.")
-    ] = None,
+    before: BeforeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List workflows, newest first.
@@ -100,13 +85,14 @@ def list_all(
       callboard workflow list
       callboard workflow list --status escalated --json | jq -r '.items[].workflow_id'
     """
-    from deploy.cli.store import open_store
-    from deploy.cli.workflows import print_list
-    from state.workflows import list_workflows
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
+    from deploy.cli.workflows import tabulate_workflows
 
-    with open_store():
-        found = list_workflows(status=status, tenant=tenant, before=before, limit=limit + 1)
-    print_list(found, limit, as_json=as_json)
+    with open_client() as client:
+        found = fetch(client, f"{API}/workflows", limit=limit, cursor=before, status=status, tenant=tenant)
+    print_page(found, tabulate_workflows, command="workflow list", if_empty="No workflows.", as_json=as_json)
 
 
 @group.command("show", epilog=EXIT_CODES_HELP)
@@ -118,12 +104,11 @@ def show(workflow_id: WorkflowId, as_json: JsonOption = False) -> None:
       callboard workflow show wf_0199b2…
       callboard workflow show wf_0199b2… --json | jq '.steps[] | select(.status == "dead")'
     """
-    from deploy.cli.store import open_store
+    from deploy.cli.connection import API, open_client
     from deploy.cli.workflows import print_workflow
-    from state.workflows import get_workflow
 
-    with open_store():
-        found = get_workflow(workflow_id)
+    with open_client() as client:
+        found = client.request("GET", f"{API}/workflows/{workflow_id}")
     print_workflow(found, as_json=as_json)
 
 
@@ -138,11 +123,11 @@ def watch(workflow_id: WorkflowId, as_json: JsonOption = False) -> None:
     Examples:
       callboard workflow watch wf_0199b2… && echo "completed"
     """
-    from deploy.cli.store import open_store
+    from deploy.cli.connection import LONG_PATIENCE, open_client
     from deploy.cli.workflows import watch_workflow
 
-    with open_store():
-        watch_workflow(workflow_id, as_json=as_json)
+    with open_client(patience=LONG_PATIENCE) as client:
+        watch_workflow(client, workflow_id, as_json=as_json)
 
 
 @group.command("cancel", epilog=EXIT_CODES_HELP)
@@ -153,13 +138,7 @@ def cancel(workflow_id: WorkflowId, as_json: JsonOption = False) -> None:
     Examples:
       callboard workflow cancel wf_0199b2…
     """
-    from deploy.cli.store import open_store
-    from deploy.cli.workflows import print_new_status
-    from state.workflows import cancel_workflow
-
-    with open_store():
-        changed = cancel_workflow(workflow_id)
-    print_new_status(changed, as_json=as_json)
+    _act(workflow_id, "cancel", None, as_json)
 
 
 @group.command("resume", epilog=EXIT_CODES_HELP)
@@ -173,13 +152,7 @@ def resume(workflow_id: WorkflowId, as_json: JsonOption = False) -> None:
     Examples:
       callboard workflow resume wf_0199b2…
     """
-    from deploy.cli.store import open_store
-    from deploy.cli.workflows import print_new_status
-    from state.workflows import resume_workflow
-
-    with open_store():
-        changed = resume_workflow(workflow_id)
-    print_new_status(changed, as_json=as_json)
+    _act(workflow_id, "resume", None, as_json)
 
 
 @group.command("approve", epilog=EXIT_CODES_HELP)
@@ -192,13 +165,7 @@ def approve(
     Examples:
       callboard workflow approve wf_0199b2… release --by anna --note "looks good"
     """
-    from deploy.cli.store import open_store
-    from deploy.cli.workflows import print_new_status
-    from state import workflows
-
-    with open_store():
-        changed = workflows.approve(workflow_id, step, by=by or _get_user(), note=note)
-    print_new_status(changed, as_json=as_json)
+    _act(workflow_id, f"steps/{quote(step, safe='')}/approve", {"by": by or _get_user(), "note": note}, as_json)
 
 
 @group.command("reject", epilog=EXIT_CODES_HELP)
@@ -211,12 +178,15 @@ def reject(
     Examples:
       callboard workflow reject wf_0199b2… release --note "not this week"
     """
-    from deploy.cli.store import open_store
-    from deploy.cli.workflows import print_new_status
-    from state import workflows
+    _act(workflow_id, f"steps/{quote(step, safe='')}/reject", {"by": by or _get_user(), "note": note}, as_json)
 
-    with open_store():
-        changed = workflows.reject(workflow_id, step, by=by or _get_user(), note=note)
+
+def _act(workflow_id: str, verb: str, body: dict[str, str | None] | None, as_json: bool) -> None:
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.workflows import print_new_status
+
+    with open_client() as client:
+        changed = client.request("POST", f"{API}/workflows/{workflow_id}/{verb}", json=body)
     print_new_status(changed, as_json=as_json)
 
 

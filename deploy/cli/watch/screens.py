@@ -3,35 +3,30 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
 
-import pydantic_core
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as Bar
 from rich.progress import Task as Row
 from rich.text import Text
 
 from deploy.cli.output import (
-    dump_task,
     format_duration,
     format_error,
     format_percent,
     format_progress,
     format_status,
     open_console,
-    print_json_line,
     sanitize,
     sanitize_json,
 )
-from deploy.cli.watch.following import Screen
+from deploy.cli.watch.following import OUTAGE, JsonScreen, LineScreen, Screen
 from deploy.cli.watch.wording import describe
-from state import Event, Task
-
-_OUTAGE = "The database does not answer; waiting for it"
+from taskclient import Event, Progress, Task
 
 
 @contextmanager
-def open_screen(as_json: bool) -> Iterator[Screen[Task]]:
+def open_screen(as_json: bool) -> Iterator[Screen]:
     if as_json:
         yield JsonScreen()
         return
@@ -43,49 +38,15 @@ def open_screen(as_json: bool) -> Iterator[Screen[Task]]:
         yield bar
 
 
-class JsonScreen:
-    """Prints the same events as the HTTP stream, one JSON document each."""
-
-    def show_snapshot(self, task: Task) -> None:
-        self._print(task.last_event, "snapshot", dump_task(task), task.updated_at)
-
-    def show_event(self, event: Event) -> None:
-        self._print(event.n, event.kind, event.data, event.at)
-
-    def show_outage(self) -> None:
-        pass
-
-    def show_end(self, task: Task) -> None:
-        self._print(task.last_event, "done", dump_task(task), task.updated_at)
-
-    def _print(self, n: int, kind: str, data: Any, at: datetime) -> None:
-        print_json_line({"n": n, "kind": kind, "data": data, "at": pydantic_core.to_jsonable_python(at)})
-
-
-class TextScreen:
+class TextScreen(LineScreen):
     """Prints each event with its time, for logs and pipes."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._in_outage = False
+    def show_snapshot(self, event: Event) -> None:
+        task = event.task
+        self.print_line(f"{task.task_id} {sanitize(task.actor)} is {task.status}: {format_progress(task.progress)}")
 
-    def show_snapshot(self, task: Task) -> None:
-        self._print(f"{task.task_id} {sanitize(task.actor)} is {task.status}: {format_progress(task.progress)}")
-
-    def show_event(self, event: Event) -> None:
-        self._in_outage = False
-        self._print(describe(event))
-
-    def show_outage(self) -> None:
-        if not self._in_outage:
-            self._print(_OUTAGE)
-        self._in_outage = True
-
-    def show_end(self, task: Task) -> None:
-        _print_end(self._console, task)
-
-    def _print(self, text: str) -> None:
-        self._console.print(Text(f"{datetime.now().astimezone():%H:%M:%S} {text}"), soft_wrap=True)
+    def show_end(self, event: Event) -> None:
+        _print_end(self._console, event.task)
 
 
 class BarScreen:
@@ -93,7 +54,7 @@ class BarScreen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._bar = Progress(
+        self._bar = Bar(
             SpinnerColumn(),
             TextColumn("{task.fields[status]}"),
             BarColumn(bar_width=30),
@@ -112,7 +73,8 @@ class BarScreen:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def show_snapshot(self, task: Task) -> None:
+    def show_snapshot(self, event: Event) -> None:
+        task = event.task
         self._console.print(Text(f"{task.task_id} {sanitize(task.actor)}"))
         self._update_status(task.status, task.started_at if task.status == "running" else None)
         self._update_progress(task.progress)
@@ -120,34 +82,34 @@ class BarScreen:
     def show_event(self, event: Event) -> None:
         match event.kind:
             case "progress":
-                self._update_progress(event.data)
+                self._update_progress(Progress.model_validate(event.data))
             case "status":
                 after = str(event.data.get("to"))
                 self._update_status(after, event.at if after == "running" else None)
                 if event.data.get("error") or event.data.get("reason"):
                     self._console.print(Text(describe(event), style="yellow"))
-                    self._update_progress({"percent": 0})
+                    self._update_progress(Progress(percent=0))
             case _:
                 self._console.print(Text(describe(event)))
 
     def show_outage(self) -> None:
-        self._bar.update(self._row, description=_OUTAGE)
+        self._bar.update(self._row, description=OUTAGE)
 
-    def show_end(self, task: Task) -> None:
+    def show_end(self, event: Event) -> None:
         self._bar.stop()
-        _print_end(self._console, task)
+        _print_end(self._console, event.task)
 
     def _update_status(self, status: str, since: datetime | None) -> None:
         self._bar.update(self._row, status=format_status(status).markup, since=since, description="")
 
-    def _update_progress(self, progress: dict[str, Any]) -> None:
-        percent = progress.get("percent")
+    def _update_progress(self, progress: Progress) -> None:
+        percent = progress.percent
         self._bar.update(
             self._row,
             total=None if percent is None else 100,  # a bar without a total pulses
             completed=percent or 0,
             percent=format_percent(progress),
-            description=sanitize(progress.get("message") or "", 80),
+            description=sanitize(progress.message or "", 80),
         )
 
 

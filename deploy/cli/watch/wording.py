@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from deploy.cli.output import format_error, format_progress, format_relative, sanitize, sanitize_json
-from state import Event
+from taskclient import Event, Progress
 
 
 def describe(event: Event) -> str:
@@ -13,9 +13,10 @@ def describe(event: Event) -> str:
         case "status":
             return _describe_move(data)
         case "progress":
-            return format_progress(data)
+            return format_progress(Progress.model_validate(data))
         case "control":
-            return f"{sanitize(data.get('request'))} {sanitize(data.get('stage'))}"
+            by = f" by {sanitize(data['by'])}" if data.get("by") else ""
+            return f"{sanitize(data.get('request'))} {sanitize(data.get('stage'))}{by}"
         case "step":
             return _describe_step(data)
         case "queue":
@@ -53,6 +54,8 @@ def _describe_item(data: dict[str, Any]) -> str:
 def _describe_move(data: dict[str, Any]) -> str:
     before, after = data.get("from"), data.get("to")
     words = f"{before} -> {after}" if before else f"submitted, {after}"
+    if data.get("by"):
+        words += f" by {sanitize(data['by'])}"
     if data.get("reason"):
         words += f" ({sanitize(data['reason'])})"
     if data.get("error"):

@@ -1,0 +1,26 @@
+"""Parts of lists that are as long as the user has asked for, whatever the pages of the server are."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from taskclient import Client
+
+_LARGEST = 500  # items of one request
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    items: list[dict[str, Any]]
+    next_cursor: str | None
+
+
+def fetch(client: "Client", path: str, *, limit: int, cursor: str | None = None, **filters: Any) -> Fetched:
+    items: list[dict[str, Any]] = []
+    while True:
+        params = {**filters, "limit": min(limit - len(items), _LARGEST), "cursor": cursor}
+        page = client.request("GET", path, params=params)
+        items += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None or len(items) >= limit:
+            return Fetched(items, cursor)

@@ -10,7 +10,7 @@ from state.access.keys import ValidKey
 from state.database.errors import DatabaseError
 from state.errors import NotReady
 from state.settings import get_settings
-from taskapi.access.credentials import find_key, has_credentials
+from taskapi.access.credentials import find_key, has_credentials, refuse
 from taskapi.access.keyring import Keyring, Snapshot
 from taskapi.access.open_streams import OpenStreams
 from taskapi.access.rates import RateLimits
@@ -40,6 +40,10 @@ class AccessControl:
         if not snapshot.configured and not has_credentials(request):
             return _identify_local(request)
         key = find_key(request, snapshot, by_token=by_token)
+        if key is None:
+            key = find_key(request, await self.keyring.get_newest(), by_token=by_token)
+        if key is None:
+            raise refuse("This API key or token is not valid. It may have been revoked, or a token has expired.")
         return self._admit(key)
 
     async def serves_strangers(self) -> bool:

@@ -20,8 +20,8 @@ def has_credentials(request: Request) -> bool:
     return "authorization" in request.headers or "token" in request.query_params
 
 
-def find_key(request: Request, snapshot: Snapshot, *, by_token: bool) -> ValidKey:
-    """Returns the key that the request proves to have. Raises a 401 if there is none, or if it is not valid."""
+def find_key(request: Request, snapshot: Snapshot, *, by_token: bool) -> ValidKey | None:
+    """Returns the key that the request proves to have; None if that is not valid. Raises a 401 if it has none."""
     headers = request.headers.getlist("authorization")
     if len(headers) > 1:
         raise refuse("The request has several headers Authorization.")
@@ -44,7 +44,7 @@ def refuse(detail: str, *, invalid: bool = True) -> Problem:
     return Problem("unauthorized", detail, headers={"WWW-Authenticate": challenge})
 
 
-def _find_by_header(header: str, snapshot: Snapshot) -> ValidKey:
+def _find_by_header(header: str, snapshot: Snapshot) -> ValidKey | None:
     scheme, _, text = header.strip().partition(" ")
     text = text.strip()
     if scheme.lower() != "bearer":
@@ -55,14 +55,12 @@ def _find_by_header(header: str, snapshot: Snapshot) -> ValidKey:
     key = snapshot.get(key_id)
     # An unknown id takes as long as a wrong secret.
     fits = compare_digest(hash_key(text), _NO_HASH if key is None else key.secret_hash)
-    if key is None or not fits:
-        raise refuse("This API key is not valid. It may have been revoked.")
-    return key
+    return key if fits else None
 
 
-def _find_by_token(text: str, path: str, snapshot: Snapshot) -> ValidKey:
+def _find_by_token(text: str, path: str, snapshot: Snapshot) -> ValidKey | None:
     token = parse_token(text)
-    key = None if token is None else snapshot.get(token.key_id)
-    if token is None or not token.is_valid(path, _NO_HASH if key is None else key.secret_hash) or key is None:
-        raise refuse("This stream token is not valid for this path, or it has expired. Get another one.")
-    return key
+    if token is None:
+        raise refuse("This is not a stream token: it is cut off or mistyped. A token begins with cbt_.")
+    key = snapshot.get(token.key_id)
+    return key if token.is_valid(path, _NO_HASH if key is None else key.secret_hash) else None

@@ -5,7 +5,7 @@ store it."""
 import hashlib
 import hmac
 import re
-import time
+from time import time
 from typing import NamedTuple
 
 from state.access.keys import ValidKey
@@ -22,13 +22,13 @@ class Token(NamedTuple):
 
     def is_valid(self, path: str, secret_hash: bytes) -> bool:
         fits = hmac.compare_digest(self.signature, _sign(secret_hash, path, self.expires))
-        return fits and time.time() < self.expires
+        return fits and time() < self.expires
 
 
 def make_token(key: ValidKey, path: str) -> tuple[str, int]:
     """Returns a token for a path, and the moment at which it expires."""
     assert key.caller.key_id is not None  # noqa: S101
-    expires = int(time.time()) + LIFETIME
+    expires = int(time()) + LIFETIME
     part = key.caller.key_id.removeprefix("ck_")
     return f"cbt_{part}_{expires}_{_sign(key.secret_hash, path, expires)}", expires
 

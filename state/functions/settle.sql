@@ -40,7 +40,12 @@ BEGIN
                         THEN 'scheduled'
                    ELSE 'dead'
                END AS next,
-               u.used
+               u.used,
+               -- Who has asked for the stop is in the newest request of the history.
+               CASE WHEN t.cancel_requested IS NOT NULL THEN (
+                   SELECT e.data ->> 'by' FROM callboard.events e
+                   WHERE e.task_id = t.id AND e.kind = 'control' AND e.data ->> 'stage' = 'requested'
+                   ORDER BY e.n DESC LIMIT 1) END AS asked_by
         FROM input i, LATERAL (
             SELECT t.id, t.cancel_requested, t.attempt, t.max_attempts, t.expires_at, t.worker_id, t.started_at, t.gates
             FROM callboard.tasks t
@@ -68,6 +73,11 @@ BEGIN
                     'percent', 100, 'message', 'Completed', 'updated_at', callboard.now(), 'elapsed_ms',
                     floor(extract(epoch FROM callboard.now() - t.started_at) * 1000)::bigint)
                 WHEN m.next IN ('queued', 'scheduled') THEN NULL
+                WHEN m.next IN ('canceled', 'paused') THEN jsonb_build_object(
+                    'percent', 0, 'elapsed_ms', floor(extract(epoch FROM callboard.now() - t.started_at) * 1000)::bigint)
+                    || coalesce(t.progress, '{}')
+                    || jsonb_build_object('message', concat_ws(' ', 'Job was interrupted by user', m.asked_by),
+                                          'updated_at', callboard.now())
                 ELSE t.progress END,
             worker_id = NULL,
             cancel_requested = NULL,
@@ -75,7 +85,8 @@ BEGIN
         FROM mine m
         WHERE t.id = m.id
         RETURNING /*moved_task*/, t.attempt, t.available_at, m.outcome, m.error, m.worker_id, m.started_at,
-                  m.attempt AS nth, CASE WHEN m.next IN ('canceled', 'paused') THEN m.next ELSE m.outcome END AS ended_as
+                  m.attempt AS nth, CASE WHEN m.next IN ('canceled', 'paused') THEN m.next ELSE m.outcome END AS ended_as,
+                  m.asked_by, CASE WHEN m.next IN ('canceled', 'paused') THEN t.progress ->> 'message' END AS message
     ), /*end_execution*/, judged AS (
         -- Only results that say something about the service count for its breaker.
         INSERT INTO callboard.gate_results (gate, task_id, epoch, failed, at)
@@ -89,6 +100,7 @@ BEGIN
             'from', 'running', 'to', m.status, 'attempt', m.attempt,
             'reason', CASE WHEN m.status = 'queued' THEN 'released' END,
             'available_at', CASE WHEN m.status = 'scheduled' THEN m.available_at END,
+            'message', m.message, 'by', CASE WHEN m.message IS NOT NULL THEN m.asked_by END,
             'error', m.error - 'traceback'))
         FROM moved m
     )

@@ -8,6 +8,7 @@ WITH mine AS MATERIALIZED (
         rank = callboard.entry_rank(t.queue, t.lane, t.priority, t.tenant),
         available_at = least(t.available_at, callboard.now()),
         expires_at = t.expires_at + (callboard.now() - t.updated_at),
+        progress = NULL,  -- it says that the task was interrupted
         /*leave_line*/,
         /*count_move*/
     FROM mine m

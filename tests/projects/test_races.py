@@ -181,7 +181,7 @@ def test_a_start_waits_for_a_revival_and_is_refused(
 ) -> None:
     project_id, dead = begun_loop(make_project, by_hand)
     by_hand.fail(dead)
-    revival = {"ids": [dead.id], "why": "retried", "edited": None, "wanted": None}
+    revival = dict.fromkeys(("edited", "wanted", "scope", "by")) | {"ids": [dead.id], "why": "retried"}
     with first_open(lambda conn: fetch("revive", revival, conn)):
         starting = second(lambda: start_run(project_id, "loop"))
     with pytest.raises(QueueAlreadyRunning) as refused:

@@ -200,9 +200,9 @@ def test_a_slow_client_gets_everything(serve: Serve, fake_worker: FakeWorker) ->
 def test_a_subscription_made_while_events_were_read_has_no_gap() -> None:
     async def scenario() -> None:
         subscription = Subscription(TASK, "tq", 3, False, 10)
-        subscription.offer([EventFrame(8, b"8", None)], after=7)  # read for subscriptions that were at 7
+        subscription.offer([EventFrame(8, b"8", b"8", None)], after=7)  # read for subscriptions that were at 7
         assert subscription.position == 3
-        subscription.offer([EventFrame(n, str(n).encode(), None) for n in (2, 3, 4, 5)], after=1)
+        subscription.offer([EventFrame(n, str(n).encode(), str(n).encode(), None) for n in (2, 3, 4, 5)], after=1)
         assert [await subscription.take(0), await subscription.take(0), await subscription.take(0)] == [b"4", b"5", b""]
         assert subscription.position == 5
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from state.access.caller import SYSTEM, Caller
 from state.agents.events import LONGEST_EMBEDDED, MAX_LIMIT, Found, FoundEvent, get_event, search
 from state.errors import AgentEventNotFound
 from state.tasks.ids import is_agent_event_id
@@ -68,7 +69,7 @@ async def get_found(request: Request) -> Response:
     return send_json(FoundView.of(await run_verb(request, _search, query)))
 
 
-def _search(query: SearchQuery) -> Found:
+def _search(query: SearchQuery, *, caller: Caller = SYSTEM) -> Found:
     return search(
         query.q,
         tenant=query.tenant,
@@ -76,6 +77,7 @@ def _search(query: SearchQuery) -> Found:
         agent_name=query.agent_name,
         task_type=query.task_type,
         limit=query.limit,
+        caller=caller,
     )
 
 

@@ -8,14 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state import jsonsafe
-from state.access.caller import Caller
+from state.access.caller import SYSTEM, Caller
 from state.database import AnyConnection
 from state.database.notifier import notify_work
 from state.tasks.batches import MOST_TASKS, Accepted, submit_each
 from state.tasks.idempotency import run_once
 from state.tasks.new_task import NewTask
 from state.tasks.reads import get_tasks_of_many
-from taskapi.access.authorization import get_caller
 from taskapi.api.bodies import parse_body, read_raw_body
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
 from taskapi.api.paging import CHUNK, MAX_BYTES, Page
@@ -45,10 +44,10 @@ class TaskOutcome(BaseModel):
 
 async def post_batch(request: Request) -> Response:
     raw = await read_raw_body(request, large=True)
-    return await run_verb(request, _submit_batch, raw, parse_idempotency_key(request), caller=get_caller(request))
+    return await run_verb(request, _submit_batch, raw, parse_idempotency_key(request))
 
 
-def _submit_batch(raw: bytes, key: str | None, *, caller: Caller) -> Response:
+def _submit_batch(raw: bytes, key: str | None, *, caller: Caller = SYSTEM) -> Response:
     tasks = [_parse_task(task) for task in parse_body(raw, TaskBatchBody).tasks]
 
     def submit(conn: AnyConnection | None) -> dict[str, Any]:
@@ -58,7 +57,7 @@ def _submit_batch(raw: bytes, key: str | None, *, caller: Caller) -> Response:
 
     if key is None:
         return Response(submit(None)["body"], media_type="application/json")
-    answer, replayed = run_once(key, "tasks/batch", caller.tenant, raw, submit)
+    answer, replayed = run_once(key, "tasks/batch", None, raw, submit, caller=caller)
     if replayed:
         return Response(answer["body"], headers={"Idempotent-Replayed": "true"}, media_type="application/json")
     notify_work(answer["queues"])  # submit_each does not notify inside a transaction that is still open
@@ -99,7 +98,7 @@ def _write_outcomes(outcomes: Sequence[Accepted | Problem], conn: AnyConnection 
             shown = "null"
             if task is not None:
                 task.deduplicated = outcome.deduplicated
-                shown = AcceptedTask.of(task).model_dump_json()
+                shown = AcceptedTask.of(task.without_tracebacks()).model_dump_json()
                 room -= len(shown)
             texts.append(_write(200 if outcome.deduplicated else 202, task_id=f'"{outcome.task_id}"', task=shown))
     return f'{{"items":[{",".join(texts)}],"next_cursor":null}}'

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state import jsonsafe
+from state.access.caller import SYSTEM, Caller
 from state.errors import InvalidPayload, ItemNotFound, ProjectNotFound
 from state.projects.items import MOST_ITEMS, NewItem, add_items, create_project, retry_item
 from state.projects.reads import (
@@ -164,9 +165,9 @@ def _is_single(raw: bytes) -> bool:
     return False
 
 
-def _add_items(project_id: str, new: list[NewItem], is_single: bool) -> list[Item]:
+def _add_items(project_id: str, new: list[NewItem], is_single: bool, *, caller: Caller = SYSTEM) -> list[Item]:
     try:
-        return add_items(project_id, new)
+        return add_items(project_id, new, caller=caller)
     except InvalidPayload as refused:  # names the item by its place in a list, which a single one does not have
         if not is_single:
             raise

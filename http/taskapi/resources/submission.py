@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
+from state.access.caller import SYSTEM, Caller
 from state.database import AnyConnection
 from state.database.notifier import notify_work
 from state.errors import InvalidPayload
@@ -102,22 +103,22 @@ async def post_summarize(request: Request) -> Response:
     return await run_verb(request, _submit_text, raw, parse_idempotency_key(request))
 
 
-def _submit_task(raw: bytes, key: str | None) -> Response:
-    return _submit_once("tasks", parse_body(raw, NewTaskBody).to_task(), raw, key)
+def _submit_task(raw: bytes, key: str | None, *, caller: Caller = SYSTEM) -> Response:
+    return _submit_once("tasks", parse_body(raw, NewTaskBody).to_task(), raw, key, caller)
 
 
-def _submit_text(raw: bytes, key: str | None) -> Response:
+def _submit_text(raw: bytes, key: str | None, *, caller: Caller = SYSTEM) -> Response:
     try:
-        return _submit_once("tasks/summarize", parse_body(raw, SummarizeBody).to_task(), raw, key)
+        return _submit_once("tasks/summarize", parse_body(raw, SummarizeBody).to_task(), raw, key, caller)
     except InvalidPayload as refused:  # names a field of the payload, but the client sent it beside the options
         name = refused.field.removeprefix("payload.")
         message = str(refused).removeprefix(f"{refused.field}: ")
         raise Problem.at_field("invalid-input", name, message) from None
 
 
-def _submit_once(route: str, new: NewTask, raw: bytes, key: str | None) -> Response:
+def _submit_once(route: str, new: NewTask, raw: bytes, key: str | None, caller: Caller) -> Response:
     def submit(conn: AnyConnection | None) -> dict[str, Any]:
-        task = submit_new(new, conn=conn)
+        task = submit_new(new, conn=conn, caller=caller).without_tracebacks()  # others may repeat the request
         return {
             "status": 200 if task.deduplicated else 202,
             "location": Links.of(task.task_id).self,
@@ -127,7 +128,7 @@ def _submit_once(route: str, new: NewTask, raw: bytes, key: str | None) -> Respo
 
     if key is None:
         return _send_accepted(submit(None))
-    accepted, replayed = run_once(key, route, new.tenant, raw, submit)
+    accepted, replayed = run_once(key, route, new.tenant, raw, submit, caller=caller)
     if replayed:
         return _send_accepted(accepted, {"Idempotent-Replayed": "true"})
     notify_work([accepted["queue"]])  # submit_new does not notify inside a transaction that is still open

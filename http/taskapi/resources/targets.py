@@ -11,6 +11,7 @@ from starlette.responses import Response
 from state.tasks.reads import Task
 from state.tasks.targets import Target, clear_job, list_target_tasks, list_targets, resume_job
 from state.transitions import Status
+from taskapi.access.authorization import get_caller
 from taskapi.api.bodies import send_json
 from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import PREFIX, Operation
@@ -88,7 +89,8 @@ async def get_one(request: Request) -> Response:
     async def read(after: str | None, limit: int) -> list[Task]:
         return await run_verb(request, list_target_tasks, target, tenant=query.tenant, after=after, limit=limit)
 
-    return await send_tasks(query, read, target=target, tenant=query.tenant)
+    tenant = query.tenant or get_caller(request).tenant
+    return await send_tasks(query, read, target=target, tenant=tenant)
 
 
 async def post_resume(request: Request) -> Response:

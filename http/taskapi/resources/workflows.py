@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from state.access.caller import SYSTEM, Caller
 from state.database import AnyConnection
 from state.errors import WorkflowNotFound
 from state.tasks.idempotency import run_once
@@ -89,18 +90,18 @@ async def post_workflow(request: Request) -> Response:
     return await run_verb(request, _create, await read_raw_body(request, large=True), parse_idempotency_key(request))
 
 
-def _create(raw: bytes, key: str | None) -> Response:
+def _create(raw: bytes, key: str | None, *, caller: Caller = SYSTEM) -> Response:
     workflow = parse_body(raw, Workflow)
 
     def create(conn: AnyConnection | None) -> dict[str, Any]:
-        view = WorkflowView.of(create_workflow(workflow, conn=conn))
+        view = WorkflowView.of(create_workflow(workflow, conn=conn, caller=caller))
         return {"workflow_id": view.workflow_id, "body": view.model_dump_json()}
 
     headers: dict[str, str] = {}
     if key is None:
         accepted = create(None)
     else:
-        accepted, replayed = run_once(key, "workflows", workflow.tenant, raw, create)
+        accepted, replayed = run_once(key, "workflows", workflow.tenant, raw, create, caller=caller)
         if replayed:
             headers["Idempotent-Replayed"] = "true"
         announce_workflow(accepted["workflow_id"])

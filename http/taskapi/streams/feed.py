@@ -39,11 +39,21 @@ class Pace:
 class Subscription:
     """The subscription of one stream: holds frames until the client reads them."""
 
-    def __init__(self, subject: Subject, its_id: str, position: int, may_be_over: bool, capacity: int) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        its_id: str,
+        position: int,
+        may_be_over: bool,
+        capacity: int,
+        *,
+        with_tracebacks: bool = True,
+    ) -> None:
         self.subject = subject
         self.id = its_id
         self.position = position  # the n of the last event that was added
         self.may_be_over = may_be_over  # the last known move may have finished it
+        self.with_tracebacks = with_tracebacks
         self.full = False  # the stream itself must fetch the events after the position
         self._capacity = capacity
         self._waiting: deque[bytes] = deque()
@@ -59,7 +69,7 @@ class Subscription:
                 if len(self._waiting) >= self._capacity:
                     self.full = True
                     return
-                self._waiting.append(frame.text)
+                self._waiting.append(frame.get_text(with_tracebacks=self.with_tracebacks))
                 self.position = frame.n
                 self._changed.set()
                 if frame.may_end is not None:
@@ -105,8 +115,12 @@ class Feed:
         return self._listener.connected.is_set()
 
     @contextmanager
-    def subscribe(self, subject: Subject, its_id: str, position: int, may_be_over: bool) -> Iterator[Subscription]:
-        subscription = Subscription(subject, its_id, position, may_be_over, self.pace.capacity)
+    def subscribe(
+        self, subject: Subject, its_id: str, position: int, may_be_over: bool, *, with_tracebacks: bool = True
+    ) -> Iterator[Subscription]:
+        """The caller must have read the subject: the feed does not ask again whether it may see it."""
+        capacity = self.pace.capacity
+        subscription = Subscription(subject, its_id, position, may_be_over, capacity, with_tracebacks=with_tracebacks)
         self._subscriptions.setdefault(its_id, set()).add(subscription)
         self._schedule([its_id])
         if self._closed:
@@ -186,7 +200,12 @@ class Feed:
         ids = {each.id for each in candidates}
         states: dict[str, Followed]
         states = await anyio.to_thread.run_sync(subject.read_many, ids, limiter=self._limiter)
-        endings = {its_id: encode_done(subject, state) for its_id, state in states.items() if state.finished}
+        wanted = {(each.id, each.with_tracebacks) for each in candidates}
+        endings = {
+            (its_id, shown): encode_done(subject, states[its_id], with_tracebacks=shown)
+            for its_id, shown in wanted
+            if its_id in states and states[its_id].finished
+        }
         for subscription in candidates:
             state = states.get(subscription.id)
             if state is None:  # was hidden in the meantime
@@ -194,7 +213,7 @@ class Feed:
             elif not state.finished:
                 subscription.may_be_over = False
             elif subscription.position >= state.last_event:
-                subscription.close(endings[subscription.id])
+                subscription.close(endings[subscription.id, subscription.with_tracebacks])
                 self._remove(subscription)
             else:
                 self._schedule([subscription.id])
@@ -208,6 +227,6 @@ class Feed:
 
 
 def _read_frames(positions: dict[str, int], subjects: dict[str, Subject]) -> dict[str, list[EventFrame]]:
-    """Runs in the reader's thread. Encodes each event once, for any number of streams."""
+    """Runs in the reader's thread. Encodes each event once, for any number of streams; one with a traceback twice."""
     found = get_events_of_many(positions, PAGE)
     return {its_id: [encode_event(subjects[its_id], event) for event in events] for its_id, events in found.items()}

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state.tasks.events import get_events
+from taskapi.access.authorization import get_caller
 from taskapi.api.parameters import Position, TokenQuery, is_position, parse_query
 from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
@@ -55,12 +56,13 @@ def _parse_last_event_id(request: Request) -> int | None:
 async def _generate_frames(
     request: Request, feed: Feed, subject: Subject, its_id: str, state: Followed, position: int | None
 ) -> AsyncGenerator[bytes, None]:
+    sees_all = get_caller(request).has_role("operator")
     yield RETRY
     if position is None:
         yield encode_snapshot(subject, state)
         position = state.last_event
     if state.finished and position >= state.last_event:
-        yield encode_done(subject, state)
+        yield encode_done(subject, state, with_tracebacks=sees_all)
         return
     may_be_over = state.finished
     behind = state.last_event - position > PAGE
@@ -69,11 +71,11 @@ async def _generate_frames(
         while behind and not feed.closed:
             events = await run_verb(request, get_events, its_id, position, PAGE)
             for frame in (encode_event(subject, event) for event in events):
-                yield frame.text
+                yield frame.get_text(with_tracebacks=sees_all)
                 position = frame.n
                 may_be_over = may_be_over if frame.may_end is None else frame.may_end
             behind = len(events) == PAGE
-        with feed.subscribe(subject, its_id, position, may_be_over) as subscription:
+        with feed.subscribe(subject, its_id, position, may_be_over, with_tracebacks=sees_all) as subscription:
             while (text := await subscription.take(feed.pace.keep_alive)) is not None:
                 yield text or KEEP_ALIVE
         if not subscription.full:

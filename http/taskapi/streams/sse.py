@@ -31,19 +31,28 @@ _ESCAPES = str.maketrans({"\x85": r"\u0085", "\u2028": r"\u2028", "\u2029": r"\u
 class EventFrame:
     n: int
     text: bytes
+    plain: bytes  # without tracebacks, for those who may not see them; mostly the same object
     may_end: bool | None  # whether the subject may be finished after the event; None: the event does not tell
+
+    def get_text(self, *, with_tracebacks: bool) -> bytes:
+        return self.text if with_tracebacks else self.plain
 
 
 def encode_event(subject: Subject, event: Event) -> EventFrame:
-    return EventFrame(event.n, _encode(event.kind, EventView.of(event), event.n), subject.may_end(event))
+    text = _encode(event.kind, EventView.of(event), event.n)
+    hidden = event.without_tracebacks()
+    plain = text if hidden is event else _encode(event.kind, EventView.of(hidden), event.n)
+    return EventFrame(event.n, text, plain, subject.may_end(event))
 
 
 def encode_snapshot(subject: Subject, state: Followed) -> bytes:
+    """`state` was read as the caller, who gets the frame."""
     return _encode("snapshot", subject.make_view(state), state.last_event)
 
 
-def encode_done(subject: Subject, state: Followed) -> bytes:
-    return _encode("done", subject.make_view(state), state.last_event)
+def encode_done(subject: Subject, state: Followed, *, with_tracebacks: bool) -> bytes:
+    shown = state if with_tracebacks else state.without_tracebacks()
+    return _encode("done", subject.make_view(shown), state.last_event)
 
 
 def encode_status(status: BaseModel) -> bytes:

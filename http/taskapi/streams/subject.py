@@ -18,6 +18,8 @@ class Followed(Protocol):
     @property
     def finished(self) -> bool: ...  # no further events are expected
 
+    def without_tracebacks(self) -> "Followed": ...  # as those see it who are not operators
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -25,7 +27,8 @@ class Subject:
     are read by one query."""
 
     name: str  # of the kind, such as task
-    read: Callable[[str], Any]  # returns its state; raises its own error if there is no such thing
-    read_many: Callable[[Collection[str]], dict[str, Any]]  # those that do not exist are not in the result
+    read: Callable[..., Any]  # returns its state by its id, as a caller sees it; raises its own error if there is none
+    # For all streams together, whose callers have read it before. Those that do not exist are not in the result.
+    read_many: Callable[[Collection[str]], dict[str, Any]]
     make_view: Callable[[Any], BaseModel]  # the data of `snapshot` and `done`
     may_end: Callable[[Event], bool | None]  # whether it may be finished after the event; None: the event does not tell

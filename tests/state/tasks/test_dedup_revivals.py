@@ -111,7 +111,7 @@ def test_a_submit_that_waited_for_a_revival_sees_its_task(
     task_id = dead()
     with ThreadPoolExecutor(1) as pool:
         with psycopg.connect(database_url) as own:
-            parameters = {"ids": [task_id], "why": "retried", "edited": None, "wanted": None}
+            parameters = dict.fromkeys(("edited", "wanted", "scope", "by")) | {"ids": [task_id], "why": "retried"}
             own.execute(statement("revive"), parameters)
             submitting = pool.submit(submit, "quick", {}, dedup_key="k")
             eventually(lambda: waits(connection), what="it waits for the key")

@@ -45,11 +45,13 @@ class Desk:
         check(task.status in expected, f"{task_id} is {task.status}, expected {expected}")
         return task
 
-    def claim(self, free: int = 1, worker: str | None = None, freed: list[str] | None = None) -> list[Claimed]:
+    def claim(
+        self, free: int = 1, worker: str | None = None, freed: list[str] | None = None, queue: str = QUEUE
+    ) -> list[Claimed]:
         self.claims += 1
         request = ClaimRequest(
-            worker=worker or self.me.id, claim_number=self.claims, thread_queues=[QUEUE], coroutine_queues=[],
-            threads=free, coroutines=0, ahead=0, short_actors=[], known_actors=["quick"], retry_share=0.3,
+            worker=worker or self.me.id, claim_number=self.claims, thread_queues=[queue], coroutine_queues=[],
+            threads=free, coroutines=0, ahead=0, short_actors=[], known_actors=None, retry_share=0.3,
         )  # fmt: skip
         answer = leases.claim(self.desk, request, freed or [])
         wake(answer.to_wake)
@@ -61,6 +63,14 @@ class Desk:
                 check(claimed.id == task_id, f"claimed {claimed.id}, expected {task_id}")
                 return claimed
         raise AssertionError(f"{task_id} could not be claimed: {get_task(task_id)}")
+
+    def claim_from(self, queue: str, *, wait: bool = True) -> Any:
+        """Claims the next task of a queue; None if there is none, and none is waited for."""
+        for _ in range(200 if wait else 1):
+            for claimed in self.claim(1, queue=queue):
+                return claimed
+        check(not wait, f"nothing to claim in {queue}")
+        return None
 
     def end(self, claimed: Claimed, outcome: Any = "completed", **options: Any) -> None:
         [row] = leases.settle(self.desk, self.me.id, [Settlement(claimed.id, claimed.epoch, outcome, **options)])

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from old_desk import BOOM, QUEUE, Desk, check
+from old_desk import BOOM, QUEUE, check
+from old_parts import Parts
 
 import state
 from state import NewTask, get_task, submit, submit_many
@@ -29,7 +30,7 @@ from state.workers.plain_queue import PlainEnd, PlainQueue
 from state.workers.pulse import send_pulse
 
 
-class Round(Desk):
+class Round(Parts):
     # Each of these leaves nothing in the queue.
 
     def accepts(self) -> None:
@@ -157,7 +158,7 @@ class Round(Desk):
     def survives(self) -> None:
         """Recovers the tasks of workers whose processes are gone: one has left the end of its task."""
         there = (self.me.host, self.me.boot_id, self.me.pid_namespace)
-        gone, silent = (Identity(self.name(word), *there, 2**22 + 1, 1.0, 1) for word in ("gone", "silent"))
+        gone, silent = (Identity(self.name(word), *there, 2**22 + 1, 1) for word in ("gone", "silent"))
         for each in (gone, silent):
             registry.register(each, [QUEUE], 1)
         check({gone.id, silent.id} <= {row["id"] for row in registry.list_workers()}, "registered")
@@ -251,7 +252,7 @@ class Round(Desk):
         registry.register(self.me, [QUEUE], 4, ["quick"])
         for verb in (
             self.accepts, self.runs, self.stops, self.dies, self.waits, self.survives, self.keeps_house, self.consumes,
-            self.generates, self.tells,
+            self.generates, self.flows, self.works_off, self.remembers, self.confines, self.measures, self.tells,
         ):  # fmt: skip
             verb()
         registry.mark_stopped([self.me.id])

@@ -14,6 +14,7 @@ from old_round import Round
 
 from state.database import connect
 from state.database.statements import statement
+from state.logs import configure_logs
 from state.tasks import catalog
 from state.tasks.catalog import STANDARD_POLICY, ActorSpec
 
@@ -31,6 +32,8 @@ def main() -> None:
         check(Path(str(module.__file__)).is_relative_to(tree), f"{module.__file__} is not of {tree}")
         if hasattr(module, "statement"):
             module.statement = noting_statement
+    configure_logs("critical")  # the answers have stdout for themselves
+    catalog.load_actors()
     catalog.register(ActorSpec("quick", QUEUE, Payload, 3, lambda: None, 60, STANDARD_POLICY, "", gates=gates_of))
     with connect("desk") as desk:
         for number, _ in enumerate(sys.stdin):

@@ -60,7 +60,9 @@ def test_the_end_of_a_task_is_reported_with_a_signature_of_the_standard(board: B
             Webhook(other).verify(received.body, received.headers)
 
 
-def test_every_end_is_reported_whichever_statement_brings_it(board: Board, receiver: Receiver) -> None:
+def test_every_end_is_reported_whichever_statement_brings_it(
+    board: Board, receiver: Receiver, connection: Observer
+) -> None:
     dead = board.run(submit("quick", {}, webhook_url=receiver.url, max_attempts=1), "failed")
     canceled = submit("quick", {}, webhook_url=receiver.url)
     cancel(canceled.task_id)
@@ -69,6 +71,7 @@ def test_every_end_is_reported_whichever_statement_brings_it(board: Board, recei
     expired = submit("quick", {}, webhook_url=receiver.url, max_age_seconds=60)
     board.clock.advance(61)
     board.sweep()
+    connection.execute("UPDATE callboard.events SET data = jsonb_set(data, '{error,traceback}', '\"line 1\"')")
     assert {each.status for each in board.deliver()} == {"completed"}
     messages = {each["data"]["task_id"]: each for each in map(read, receiver.received)}
     assert {task_id: each["type"] for task_id, each in messages.items()} == {

@@ -48,7 +48,8 @@ class Operation:
         return (self.path, *self.older_paths)
 
 
-BODY_PROBLEMS = ("empty-body", "invalid-encoding", "invalid-json", "body-too-large", "invalid-input")
+OPTIONAL_BODY_PROBLEMS = ("invalid-encoding", "invalid-json", "body-too-large", "invalid-input")
+BODY_PROBLEMS = ("empty-body", *OPTIONAL_BODY_PROBLEMS)
 
 
 def build_routes(operations: Iterable[Operation]) -> list[Route]:

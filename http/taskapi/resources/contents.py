@@ -91,7 +91,7 @@ OPERATIONS = [
         f"{PREFIX}/contents/{{content_id}}",
         get_one,
         "Download a file that an actor has made",
-        {200: "application/octet-stream", 206: "application/octet-stream", 304: None},
+        {200: "*/*", 206: "*/*", 304: None},
         query=TokenQuery,
         headers=("Range", "If-None-Match"),
         sends=("ETag", "Accept-Ranges", "Content-Range", "Cache-Control"),

@@ -11,7 +11,7 @@ from state.maintenance.orphans import Recovered, requeue_orphaned
 from state.tasks.control import cancel, delete, pause, resume
 from state.tasks.deadletters import dismiss, retry
 from taskapi.api.bodies import read_optional_body, send_json
-from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
+from taskapi.api.operation import BODY_PROBLEMS, OPTIONAL_BODY_PROBLEMS, PREFIX, Operation
 from taskapi.api.parameters import parse_task_id
 from taskapi.api.verbs import run_verb
 from taskapi.resources.tasks import TaskView
@@ -112,7 +112,7 @@ OPERATIONS = [
         "Cancel a task: 200 if it is canceled, 202 if its worker must stop first",
         {200: TaskView, 202: TaskView},
         body=CancelBody,
-        problems=("task-not-found", "illegal-transition", "invalid-input"),
+        problems=("task-not-found", "illegal-transition", *OPTIONAL_BODY_PROBLEMS),
         role="submitter",
         scope="tenant",
     ),

@@ -19,7 +19,7 @@ from state.workflows.creation import create_workflow
 from state.workflows.definition import Workflow
 from taskapi.api.operation import Operation
 
-_WORK = {"agent_name": "text", "task_type": "statistics", "input": {"text": "One. Two."}}
+_WORK: dict[str, Any] = {"agent_name": "text", "task_type": "statistics", "input": {"text": "One. Two."}}
 _GENERATION = """
     INSERT INTO callboard.generations (id, task_id, provider, action_type, status, request, created_at, updated_at)
     VALUES (%s, %s, 'local', 'txt2img', 'completed', '{}', callboard.now(), callboard.now())"""
@@ -49,7 +49,7 @@ class Rows:
         """A body that passes the operation's model, so that the verb is reached."""
         if operation.method in ("GET", "DELETE"):
             return None
-        of_path = {
+        of_path: dict[str, dict[str, Any]] = {
             "/tasks": {"actor": "anything", "payload": {}},
             "/tasks/summarize": {"content": "One. Two."},
             "/tasks/batch": {"tasks": [{"actor": "anything", "payload": {}}]},

@@ -1,6 +1,6 @@
 """`callboard keys`: creates, lists and revokes API keys, with the database alone: that is how the first key is made."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -10,7 +10,7 @@ from deploy.cli.options import JsonOption
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from state.access.caller import Caller
+    from state.access.caller import Caller, Role
 
 group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES_HELP)
 
@@ -57,13 +57,8 @@ def create(
     from state.access.keys import create_key
 
     with open_store():
-        created, key = create_key(
-            name,
-            role,  # type: ignore[arg-type]  (the verb checks it)
-            tenant=tenant,
-            rate_limit=rate_limit,
-            caller=_name_person(),
-        )
+        role_of_key = cast("Role", role)  # the verb checks it
+        created, key = create_key(name, role_of_key, tenant=tenant, rate_limit=rate_limit, caller=_name_person())
     if as_json:
         print_json({**_dump(created), "key": key})
         return

@@ -15,6 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from state.logs import configure_logs, log
 from taskapi.guard.compression import Compression
+from taskapi.guard.failures import FailureAnswers
 from taskapi.guard.request_ids import RequestIds
 from tests.guard.small_app import LONG, SmallApp, send_to
 from tests.taskapi.problems import expect_problem
@@ -62,6 +63,28 @@ def test_every_answer_has_the_headers(client: TestClient) -> None:
 def test_an_answer_keeps_its_own_policy(client: TestClient) -> None:
     policies = client.get("/").headers.get_list("content-security-policy")
     assert policies == ["default-src 'none'; sandbox", "frame-ancestors 'none'"]
+
+
+def test_an_answer_that_has_begun_is_broken_off() -> None:
+    """A second answer in the middle of the first would be taken for a part of it."""
+    sent: list[Message] = []
+
+    async def fail(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError("in the middle")
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def run() -> None:
+        await FailureAnswers(fail)({"type": "http", "method": "GET", "path": "/"}, receive, send)
+
+    with pytest.raises(RuntimeError, match="in the middle"):
+        anyio.run(run)
+    assert [message["status"] for message in sent] == [200]
 
 
 # Request ids.
@@ -188,7 +211,9 @@ def test_the_parts_of_a_stream_are_sent_as_they_come() -> None:
     parts: list[Message] = [
         {"type": "http.response.body", "body": b"x" * 5000, "more_body": more} for more in (True, True, False)
     ]
-    assert send_through(start, *parts)[1:] == parts
+    head, *sent = send_through(start, *parts)
+    assert [part["body"] for part in sent] == [b"x" * 5000] * 3
+    assert b"content-encoding" not in dict(head["headers"])
 
 
 def test_a_large_body_is_compressed_like_a_small_one() -> None:

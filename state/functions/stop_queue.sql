@@ -61,3 +61,5 @@ BEGIN
     SELECT to_jsonb(a) INTO answer FROM (SELECT /*move_result*/ FROM moved m) AS a;
     RETURN answer;
 END $$;
+
+DROP FUNCTION IF EXISTS callboard.cancel_unbegun(text);  -- as release 22 has it: only its stop_queue called it

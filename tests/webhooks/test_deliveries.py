@@ -13,8 +13,9 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from state import cancel, get_events, get_task, pause, resume, retry, submit, submit_many
 from state.errors import InvalidPayload
 from state.tasks.new_task import NewTask
-from state.webhooks.deliveries import list_deliveries
+from state.webhooks.deliveries import get_webhook, list_deliveries
 from state.webhooks.secrets import show_secret
+from tests.support import testactors
 from tests.support.observer import Observer
 from tests.webhooks.conftest import Board
 from tests.webhooks.receiver import Received, Receiver
@@ -167,6 +168,14 @@ def test_events_that_are_refused_at_submit(events: Any) -> None:
     with pytest.raises(InvalidPayload) as refused:
         submit("quick", {}, webhook_url="https://example.com/", webhook_events=events)
     assert refused.value.field == "webhook_events"
+
+
+def test_an_actor_can_send_with_a_webhook(receiver: Receiver) -> None:
+    sent = testactors.note.send_with_options(
+        args=({"text": "x"},), webhook_url=receiver.url, webhook_events=["running", "dead", "dead"]
+    )
+    webhook = get_webhook(sent.message_id)
+    assert (webhook.url, webhook.events) == (receiver.url, ["running", "dead"])
 
 
 def test_events_without_a_url_are_refused() -> None:

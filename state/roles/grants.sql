@@ -7,7 +7,7 @@ DECLARE
     missing text[];
 BEGIN
     FOR r IN SELECT n AS name FROM unnest(ARRAY['callboard_api', 'callboard_worker', 'callboard_reader']) AS n
-             WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = n) LOOP
+             WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = n) ORDER BY n LOOP
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', r.name);
         EXCEPTION

@@ -1,16 +1,18 @@
-"""`callboard keys`: creates, lists and revokes API keys, with the database alone: that is how the first key is made."""
+"""`callboard keys`: creates, lists and revokes API keys, at a server, or with the database alone: that is how the first
+key is made."""
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deploy.cli.destination import find_server
 from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, NOT_POSSIBLE, Failure
 from deploy.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from state.access.caller import Caller, Role
+    from state.access.caller import Caller
 
 group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES_HELP)
 
@@ -53,18 +55,15 @@ def create(
       callboard keys create ci --role submitter --json | jq -r .key
     """
     from deploy.cli.output import print_json
-    from deploy.cli.store import open_store
-    from state.access.keys import create_key
 
-    with open_store():
-        role_of_key = cast("Role", role)  # the verb checks it
-        created, key = create_key(name, role_of_key, tenant=tenant, rate_limit=rate_limit, caller=_name_person())
+    body = {"name": name, "role": role, "tenant": tenant, "rate_limit": rate_limit}
+    created = _create_here(**body) if find_server() is None else _request("POST", "", json=body)
     if as_json:
-        print_json({**_dump(created), "key": key})
+        print_json(created)
         return
-    typer.echo(key)
+    typer.echo(created["key"])
     belongs = "all tenants" if tenant is None else f"tenant {tenant}"
-    typer.echo(f"{created.id}: {role}, {belongs}. Keep the key: it is not shown again.", err=True)
+    typer.echo(f"{created['key_id']}: {role}, {belongs}. Keep the key: it is not shown again.", err=True)
 
 
 @group.command("list", epilog=EXIT_CODES_HELP)
@@ -77,11 +76,8 @@ def list_keys(as_json: JsonOption = False) -> None:
       callboard keys list --json | jq '.items[] | select(.revoked_at == null and .last_used_at == null)'
     """
     from deploy.cli.output import print_rows
-    from deploy.cli.store import open_store
-    from state.access import keys as verbs
 
-    with open_store():
-        rows = [_dump(key) for key in verbs.list_keys()]
+    rows = _list_here() if find_server() is None else _list_remotely()
     print_rows(rows, _tabulate, if_empty="No keys: programs of this machine need none.", as_json=as_json)
 
 
@@ -99,22 +95,64 @@ def revoke(
     Examples:
       callboard keys revoke ck_019aa0c5a2f07d2f9d0cb0e3a6b3c001
     """
+    from urllib.parse import quote
+
     from deploy.cli.output import print_json
+
+    if last or find_server() is None:  # the last one needs the database itself
+        revoked = _revoke_here(key_id, last)
+    else:
+        _request("DELETE", f"/{quote(key_id, safe='')}")
+        revoked = {"key_id": key_id}
+    if as_json:
+        print_json(revoked)
+    else:
+        typer.echo(f"{revoked['key_id']} is revoked.")
+
+
+def _request(method: str, path: str, **options: Any) -> Any:
+    from deploy.cli.connection import API, open_client
+
+    with open_client() as client:
+        return client.request(method, f"{API}/keys{path}", **options)
+
+
+def _list_remotely() -> list[dict[str, Any]]:
+    from deploy.cli.connection import API, open_client
+
+    with open_client() as client:
+        return list(client.pages(f"{API}/keys"))
+
+
+def _create_here(**given: Any) -> dict[str, Any]:
+    from deploy.cli.store import open_store
+    from state.access.keys import create_key
+
+    with open_store():
+        created, key = create_key(**given, caller=_name_person())
+    return {**_dump(created), "key": key}
+
+
+def _list_here() -> list[dict[str, Any]]:
+    from deploy.cli.store import open_store
+    from state.access import keys as verbs
+
+    with open_store():
+        return [_dump(key) for key in verbs.list_keys()]
+
+
+def _revoke_here(key_id: str, last: bool) -> dict[str, Any]:
     from deploy.cli.store import open_store
     from state.access.keys import revoke_key
     from state.errors import KeyNotFound, LastOperatorKey
 
     with open_store():
         try:
-            revoked = revoke_key(key_id, last=last, caller=_name_person())
+            return _dump(revoke_key(key_id, last=last, caller=_name_person()))
         except KeyNotFound as missing:
             raise Failure(NOT_FOUND, f"{missing} `callboard keys` shows their ids.") from missing
         except LastOperatorKey as refused:
             raise Failure(NOT_POSSIBLE, str(refused)) from refused
-    if as_json:
-        print_json(_dump(revoked))
-    else:
-        typer.echo(f"{revoked.id} ({revoked.name}) is revoked.")
 
 
 def _name_person() -> "Caller":

@@ -3,10 +3,12 @@
 import io
 import json
 import logging
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 import structlog
 
@@ -19,6 +21,7 @@ from tests.control.servers import answering
 from tests.support import controlactors  # noqa: F401  (declares the actors)
 from tests.support.following import wait_for_status, wait_until_finished
 from tests.support.observer import Observer
+from tests.support.ports import find_free_port
 from tests.support.workers import WorkerTree
 
 Start = Callable[..., WorkerTree]
@@ -208,15 +211,18 @@ def test_a_canary_is_found_nowhere(
     monkeypatch.setenv("TEST_API_KEY", CANARY)
     monkeypatch.setenv("CALLBOARD_SECRET_NAMES", "x-license")
     with answering() as origin:
-        tree = worker()
+        tree = worker(metrics_port=find_free_port())
         task_id = submit("leaks", {"text": way, "value": f"{origin}/401"}).task_id
         assert wait_until_finished(task_id).status == "dead"
+    [port] = re.findall(r'"port": (\d+), "event": "metrics"', tree.log.read_text())
+    metrics = httpx2.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+    assert 'actor="leaks"' in metrics
     tree.terminate()
     tree.wait()
     rows = connection.execute(
         "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN ('callboard', 'dramatiq')"
     ).fetchall()
-    kept = Path(tree.log).read_text()
+    kept = Path(tree.log).read_text() + metrics
     assert "a line" in kept
     for row in rows:
         table = f"{row['schemaname']}.{row['tablename']}"

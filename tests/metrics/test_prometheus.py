@@ -1,7 +1,6 @@
 """What Prometheus reads from a server and from worker processes."""
 
 import re
-import socket
 from collections.abc import Callable
 
 import httpx2
@@ -21,6 +20,7 @@ from tests.support import testactors  # noqa: F401  (declares the actors)
 from tests.support.builders import TaskBuilder
 from tests.support.eventually import eventually
 from tests.support.following import wait_for_status, wait_until_finished
+from tests.support.ports import find_free_port
 from tests.support.workers import WorkerTree
 from tests.taskapi.running import RunningServer
 
@@ -39,13 +39,6 @@ def read(text: str) -> Values:
 
 def get(values: Values, name: str, **labels: str) -> float | None:
     return values.get((name, tuple(sorted(labels.items()))))
-
-
-def find_free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return min(port, 65000)
 
 
 def test_each_worker_process_serves_what_it_has_measured(worker: Start, database_url: str) -> None:

@@ -13,6 +13,8 @@ from tests.taskapi.problems import expect_problem
 
 Submit = Callable[..., dict[str, Any]]
 
+SIGNED = "https://s3/x?X-Amz-Signature=secret-of-a-provider&n=1"
+
 
 def test_a_generation(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
     submit(tenant="acme")
@@ -25,10 +27,13 @@ def test_a_generation(client: httpx2.Client, submit: Submit, fake_worker: FakeWo
     assert (found["prompt"], found["request"], found["contents"]) == ("a lighthouse", {"width": 64}, [])
     assert (found["task_status"], found["raw_response"], found["error"]) == ("running", None, None)
     stored = StoredBytes(sha256="0" * 64, size=7, media_type="image/png")
-    [content_id] = finish_generation(WORKER_ID, task.id, task.epoch, raw_response={"id": 5}, contents=[stored])
+    [content_id] = finish_generation(
+        WORKER_ID, task.id, task.epoch, raw_response={"id": 5, "upload_url": SIGNED}, contents=[stored]
+    )
     fake_worker.complete(task)
     found = client.get(f"{path}/").json()
-    assert (found["status"], found["raw_response"]) == ("completed", {"id": 5})
+    assert (found["status"], found["raw_response"]["id"]) == ("completed", 5)
+    assert "secret-of-a-provider" not in found["raw_response"]["upload_url"]
     assert found["contents"] == [
         {"content_id": content_id, "media_type": "image/png", "size": 7, "sha256": "0" * 64,
          "url": f"/api/v1/contents/{content_id}"}

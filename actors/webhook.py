@@ -64,7 +64,7 @@ def webhook(ctx: Context, request: WebhookRequest) -> Delivered:
     try:
         answer = send_webhook(message.url, message.body, headers, make_policy())
     except ProviderError as failure:
-        failure.retry_after = _choose_wait(ctx, failure.retry_after)
+        failure.retry_after = choose_wait(failure.retry_after, ctx.attempt, ctx.max_attempts)
         raise
     return Delivered(status=answer.status, duration_ms=answer.duration_ms)
 
@@ -88,10 +88,10 @@ def _make_headers(message: Message) -> dict[str, str]:
     }
 
 
-def _choose_wait(ctx: Context, requested: float | None) -> float | None:
+def choose_wait(requested: float | None, attempt: int, max_attempts: int) -> float | None:
     """A receiver may ask for a longer wait than that of the schedule, not for a shorter one: ten attempts within a
     minute would be the last."""
     if requested is None:
         return None
-    attempt = ctx.attempt - (ctx.max_attempts - MAX_ATTEMPTS)  # since the delivery was revived
-    return max(requested, SCHEDULE[min(attempt, len(SCHEDULE)) - 1])
+    since_revived = attempt - (max_attempts - MAX_ATTEMPTS)
+    return max(requested, SCHEDULE[min(since_revived, len(SCHEDULE)) - 1])

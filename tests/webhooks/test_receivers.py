@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.webhook import SCHEDULE, WebhookRequest, webhook
+from actors.webhook import SCHEDULE, WebhookRequest, choose_wait, webhook
 from state import cancel, get_attempts, get_task, list_dead_letters, submit
 from state.settings import get_settings
 from state.webhooks.deliveries import list_deliveries
@@ -164,6 +164,11 @@ def test_a_receiver_may_ask_for_a_longer_wait_only(board: Board, receiver: Recei
     failed = board.deliver_one()
     assert (failed.error and failed.error["type"]) == "RateLimited"
     assert (failed.available_at - failed.updated_at).total_seconds() == pytest.approx(waited, abs=0.01)
+
+
+@pytest.mark.parametrize(("attempt", "most", "waited"), [(1, 10, 5), (3, 10, 1800), (10, 10, 86400), (11, 20, 5)])
+def test_a_revived_delivery_begins_the_schedule_again(attempt: int, most: int, waited: float) -> None:
+    assert choose_wait(1, attempt, most) == waited
 
 
 def test_what_a_private_receiver_answers_is_not_shown(board: Board, receiver: Receiver) -> None:

@@ -1,6 +1,7 @@
 """Clients that send or read too slowly are given up, and connections are limited. On a real uvicorn."""
 
 import asyncio
+import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -256,6 +257,16 @@ def test_if_all_connections_work_a_further_one_is_refused(server: Server, monkey
         eventually(lambda: server.count_connections() == 1)
         with server.connect(GET) as accepted:
             expect_answer(accepted)
+
+
+@pytest.mark.parametrize("text", ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"])
+def test_what_is_not_http_gets_a_problem_document(server: Server, text: str) -> None:
+    with server.connect(text) as client, client.makefile("rb") as answer:
+        head, _, document = answer.read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    for header in (b"x-content-type-options: nosniff", b"frame-ancestors", b"connection: close"):
+        assert header in head.lower()
+    assert json.loads(document)["error"] == "bad-request"
 
 
 def test_the_limit_leaves_files_for_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@ read an answer. An application sees neither: start uvicorn with `--http taskapi.
 
 import asyncio
 import resource
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -10,6 +11,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from state.logs import log
 from state.settings import get_settings
 from taskapi.api.problems import Problem
+from taskapi.guard.headers import complete
 
 if TYPE_CHECKING:
     from uvicorn.server import ServerState
@@ -49,6 +51,11 @@ class ConnectionGuard(asyncio.Protocol):
         super().on_response_complete()  # type: ignore[misc]  # a method of uvicorn's protocols
         if not self._is_serving():
             self._idle_since = asyncio.get_running_loop().time()
+
+    def send_400_response(self, _message: str) -> None:
+        """uvicorn calls this for what is not HTTP."""
+        self.transport.write(_NOT_HTTP)
+        self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -93,7 +100,7 @@ class ConnectionGuard(asyncio.Protocol):
             min(idle, key=lambda connection: idle[connection]).transport.abort()
             return
         log.warning("connection refused: there are too many", limit=limit_connections())
-        self.transport.write(_REFUSAL)
+        self.transport.write(_TOO_MANY)
         self.transport.close()
 
     def _drop(self, what: str) -> None:
@@ -107,16 +114,17 @@ def limit_connections() -> int:
     return min(get_settings().max_connections, max(files - _OTHER_FILES, 1))
 
 
-def _build_refusal() -> bytes:
-    body = bytes(Problem("too-many-connections", "Try again in a moment.").to_response().body)
-    head = (
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 2\r\n"
-        f"X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
+def _build_answer(problem: Problem) -> bytes:
+    """Builds an answer that no application has seen, after which the connection is closed."""
+    response = problem.to_response()
+    headers = complete([*response.raw_headers, (b"connection", b"close")])
+    lines = [f"HTTP/1.1 {problem.status} {HTTPStatus(problem.status).phrase}".encode()]
+    lines += [name + b": " + value for name, value in headers]
+    return b"\r\n".join([*lines, b"", bytes(response.body)])
 
 
-_REFUSAL = _build_refusal()
+_TOO_MANY = _build_answer(Problem("too-many-connections", "Try again in a moment.", headers={"Retry-After": "2"}))
+_NOT_HTTP = _build_answer(Problem("bad-request", "This is not an HTTP request."))
 
 Connection = type("Connection", (ConnectionGuard, AutoHTTPProtocol), {})
 """uvicorn's protocol (httptools if it is installed, else h11) with these limits."""

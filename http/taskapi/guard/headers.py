@@ -26,13 +26,13 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = _complete(list(message.get("headers", ())))
+                message["headers"] = complete(list(message.get("headers", ())))
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
 
 
-def _complete(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def complete(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     named = {name.lower() for name, _ in headers}
     headers += [header for header in _HEADERS if header[0] not in named]
     if _POLICY not in named:

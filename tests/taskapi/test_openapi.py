@@ -1,5 +1,6 @@
 """The OpenAPI document and the home page."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +24,8 @@ def test_openapi_describes_the_api(client: httpx2.Client) -> None:
     schemas = document["components"]["schemas"]
     assert "last_event" not in schemas["TaskView"]["properties"]
     for reference in find_references(document):
-        assert reference.removeprefix("#/components/schemas/") in schemas, reference
+        _, _, kind, name = reference.split("/")
+        assert name in document["components"][kind], reference
     task = client.post("/api/v1/tasks", json={"actor": "anything", "payload": {}}).json()
     assert set(task) == set(schemas["AcceptedTask"]["properties"])
     assert set(schemas["AcceptedTask"]["required"]) <= set(task)
@@ -44,6 +46,24 @@ def test_the_home_page(client: httpx2.Client) -> None:
     assert "/openapi.json" in page.text
     assert f"{client.base_url}/api/v1/tasks" in page.text
     assert client.head("/").status_code == 200
+
+
+def test_the_page_to_read_the_api(client: httpx2.Client) -> None:
+    """Everything in it comes from this server, and no script is inline: its policy allows neither."""
+    page = client.get("/docs")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self';" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert re.findall(r"<script(?! src=)", page.text) == []
+    files = re.findall(r'(?:src|href)="([^"]*)"', page.text)
+    assert files == ["/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js", "/docs/start.js"]
+    for path, media_type in zip(files, ("text/css", "text/javascript", "text/javascript"), strict=True):
+        file = client.get(path)
+        assert (file.status_code, file.headers["content-type"]) == (200, f"{media_type}; charset=utf-8")
+        assert (file.headers["x-content-type-options"], file.headers["cache-control"]) == ("nosniff", "max-age=3600")
+    assert "/openapi.json" in client.get("/docs/start.js").text
+    assert client.get("/docs/other.js").status_code == 404
 
 
 def test_openapi_lists_the_kinds_of_events(client: httpx2.Client) -> None:

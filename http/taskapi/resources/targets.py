@@ -131,7 +131,7 @@ OPERATIONS = [
         "List a target's unfinished tasks in order of arrival",
         {200: TargetView},
         query=TargetQuery,
-        problems=("invalid-parameter",),
+        problems=("not-found", "invalid-parameter"),
         role="reader",
         scope="tenant",
     ),

@@ -34,7 +34,7 @@ def test_openapi_describes_the_api(client: httpx2.Client) -> None:
 def find_references(node: Any) -> Iterator[str]:
     if isinstance(node, dict):
         yield from (value for name, value in node.items() if name == "$ref")
-        node = list(node.values())
+        node = [value for name, value in node.items() if name != "example"]  # an actor's own schema has its own
     if isinstance(node, list):
         for child in node:
             yield from find_references(child)

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,9 @@ def test_database_that_cannot_be_reached() -> None:
 
 
 def test_up_without_its_database(tmp_path: Path) -> None:
-    where = {"CALLBOARD_DATABASE_URL": UNREACHABLE, "CALLBOARD_DATA_DIR": tmp_path, "CALLBOARD_PORT": 0}
+    where: dict[str, Any] = {
+        "CALLBOARD_DATABASE_URL": UNREACHABLE, "CALLBOARD_DATA_DIR": tmp_path, "CALLBOARD_PORT": 0,
+    }  # fmt: skip
     done = callboard("up", "--json", **where)
     assert (done.returncode, done.stdout) == (5, "")
     assert "cannot be reached" in done.stderr.splitlines()[-1]

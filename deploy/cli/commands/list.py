@@ -55,10 +55,10 @@ def list_tasks(
             client, f"{API}/tasks", limit=limit, cursor=before, status=status, actor=actor, agent_name=agent_name,
             task_type=task_type, workflow_id=workflow, queue=queue, tenant=tenant, error_type=error_type,
         )  # fmt: skip
-    print_page(found, _tabulate, command="list", if_empty="No tasks.", as_json=as_json)
+    print_page(found, tabulate_tasks, command="list", if_empty="No tasks.", as_json=as_json)
 
 
-def _tabulate(rows: list[dict[str, Any]]) -> "Table":
+def tabulate_tasks(rows: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
     from deploy.cli.output import (

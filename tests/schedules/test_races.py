@@ -9,10 +9,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from state.database import fetch
+from state import jsonsafe
+from state.database import Row, fetch, retrying
 from state.maintenance.housekeeping import Housekeeping
 from state.schedules import starts
 from state.schedules.changes import change_schedule, create_schedule
+from state.schedules.plan import make_plan
 from state.schedules.reads import get_schedule, list_runs
 from state.schedules.starts import start_due, start_schedule
 from tests.schedules.conftest import MakeSchedule, SetClock, at, list_ticks
@@ -34,7 +36,7 @@ def test_maintainers_that_race(make_schedule: MakeSchedule, set_clock: SetClock,
                 barrier.wait(10)
                 return len(starts._start(planned))
 
-            plans = [starts.jsonsafe.dump([starts.make_plan(row) for row in due]) for _ in range(runners)]
+            plans = [plan(due) for _ in range(runners)]
             racing = [pool.submit(race, planned) for planned in plans]
             barrier.wait(10)
             asked = pool.submit(start_schedule, schedules[0].schedule_id)
@@ -82,7 +84,11 @@ def test_a_maintainer_that_dies_between_two_lines(
 def _start_once() -> None:
     """What start_due does, without its repetitions."""
     due = fetch("schedules_due", {"limit": 20})
-    fetch("schedules_start", {"planned": starts.jsonsafe.dump([starts.make_plan(row) for row in due])})
+    fetch("schedules_start", {"planned": plan(due)})
+
+
+def plan(due: list[Row]) -> str:
+    return jsonsafe.dump([make_plan(row) for row in due])
 
 
 def _find_waiting(connection: Observer) -> int | None:
@@ -108,7 +114,7 @@ def test_an_answer_that_is_lost(
 
 def lose_first(monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
     """Loses the answer to the first call of a statement, after its commit."""
-    lost = []
+    lost: list[str] = []
     real: Callable[..., Any] = fetch
 
     def lose(name: str, *args: Any, **options: Any) -> Any:
@@ -119,7 +125,7 @@ def lose_first(monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
         return rows
 
     monkeypatch.setattr(starts, "fetch", lose)
-    monkeypatch.setattr(starts, "_fetch", starts.retrying(lose))
+    monkeypatch.setattr(starts, "_fetch", retrying(lose))
 
 
 def test_a_change_beside_a_tick(make_schedule: MakeSchedule, set_clock: SetClock) -> None:
@@ -127,7 +133,7 @@ def test_a_change_beside_a_tick(make_schedule: MakeSchedule, set_clock: SetClock
     schedule = make_schedule("*/10 * * * *")
     set_clock(at("12:10"))
     due = fetch("schedules_due", {"limit": 20})
-    planned = starts.jsonsafe.dump([starts.make_plan(row) for row in due])
+    planned = plan(due)
     changed = change_schedule(schedule.schedule_id, cron="15 * * * *", payload={"text": "new"})
     assert changed.next_at == at("12:15").replace(second=0)
     assert starts._start(planned) == []

@@ -51,7 +51,7 @@ def test_each_of_1000_ticks_starts_once(
             set_clock(NOON + (minute - moves.randint(1, 30)) * MINUTE)
             set_clock(NOON + minute * MINUTE)
             newest = NOON.replace(second=0) + minute * MINUTE
-            eventually(lambda newest=newest: connection.fetch_one(ALL, [newest, ids])["n"] == SCHEDULES, timeout=60)
+            eventually(partial(_are_all_recorded, connection, ids, newest), timeout=60, what=f"the ticks of {newest}")
             for each in asked:
                 each.result(30)
         unfinished = "SELECT count(*) AS n FROM callboard.tasks WHERE status <> 'completed' AND actor = 'note'"
@@ -78,6 +78,10 @@ def test_each_of_1000_ticks_starts_once(
     assert len(written) == SCHEDULES * TICKS + by_hand
 
 
+def _are_all_recorded(connection: Observer, ids: list[str], tick: datetime) -> bool:
+    return bool(connection.fetch_one(ALL, [tick, ids])["n"] == SCHEDULES)
+
+
 def _run_now(server: RunningServer, schedule_id: str) -> None:
     assert server.client.post(f"/api/v1/schedules/{schedule_id}/run").status_code == 202
 
@@ -97,8 +101,12 @@ def test_the_daily_report_runs_by_its_schedule(
     declared = "SELECT id, next_at FROM admin.schedules WHERE name = 'daily report' AND declared_in_code"
     first = eventually(lambda: connection.execute(declared).fetchone(), what="the schedule is declared")
     assert first["next_at"] == datetime(2030, 5, 16, 0, 15, tzinfo=UTC)
-    report = "SELECT result FROM callboard.tasks WHERE result ->> 'date' = %s AND status = 'completed'"
     for day in (16, 17):
         set_clock(datetime(2030, 5, day, 0, 15, 1, tzinfo=UTC))
-        eventually(lambda day=day: connection.execute(report, [f"2030-05-{day - 1}"]).fetchone(), what="a report")
+        eventually(partial(_is_reported, connection, f"2030-05-{day - 1}"), what="a report")
     assert connection.fetch_one("SELECT count(*) AS n FROM admin.schedule_runs")["n"] == 2
+
+
+def _is_reported(connection: Observer, day: str) -> bool:
+    report = "SELECT FROM callboard.tasks WHERE result ->> 'date' = %s AND status = 'completed'"
+    return bool(connection.execute(report, [day]).fetchall())

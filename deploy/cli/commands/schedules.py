@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, Failure
-from deploy.cli.options import JsonOption, PriorityOption, TenantOption
+from deploy.cli.options import BeforeOption, JsonOption, LimitOption, PriorityOption, TenantOption
 
 group = typer.Typer(no_args_is_help=True, epilog=EXIT_CODES_HELP)
 
@@ -26,7 +26,6 @@ def _check_schedule_id(schedule_id: str) -> str:
 ScheduleId = Annotated[
     str, typer.Argument(metavar="SCHEDULE_ID", help="The schedule's id (sc_...).", callback=_check_schedule_id)
 ]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="The largest number of rows to print.")]
 
 
 @group.callback()
@@ -72,27 +71,27 @@ def create(
       callboard schedules create "weekdays" "30 6 * * 1-5" summarize @report.json --timezone Europe/Berlin
       callboard schedules create "fox" "*/15 * * * *" media_generation --set prompt="a fox" --overlap skip
     """
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_json
     from deploy.cli.payloads import read_payload
-    from deploy.cli.schedules import print_schedule
-    from deploy.cli.store import load_actors, open_store
-    from state.schedules.changes import create_schedule
 
-    body = read_payload(payload, assignments or [])
-    options: dict[str, Any] = {
+    body: dict[str, Any] = {
+        "name": name, "cron": cron, "actor": actor, "payload": read_payload(payload, assignments or []),
         "timezone": timezone, "catch_up": catch_up, "overlap": overlap, "jitter_seconds": jitter, "priority": priority,
-        "max_attempts": max_attempts, "queue": queue, "target": target, "tenant": tenant,
+        "max_attempts": max_attempts, "queue": queue, "target": target, "tenant": tenant, "paused": paused,
     }  # fmt: skip
-    with open_store():
-        load_actors()
-        made = create_schedule(name, cron, actor, body, paused=paused, **options)
+    with open_client(actors=True) as client:
+        made = client.request("POST", f"{API}/schedules", json=body)
     if as_json:
-        print_schedule(made, as_json=True)
+        print_json(made)
     else:
-        typer.echo(made.schedule_id)
+        typer.echo(made["schedule_id"])
 
 
 @group.command("list", epilog=EXIT_CODES_HELP)
-def list_all(tenant: TenantOption = None, limit: Limit = 100, as_json: JsonOption = False) -> None:
+def list_all(
+    tenant: TenantOption = None, limit: LimitOption = 100, before: BeforeOption = None, as_json: JsonOption = False
+) -> None:
     """List schedules, newest first.
 
     \b
@@ -100,13 +99,14 @@ def list_all(tenant: TenantOption = None, limit: Limit = 100, as_json: JsonOptio
       callboard schedules list
       callboard schedules list --json | jq -r '.items[] | select(.last_error).schedule_id'
     """
-    from deploy.cli.schedules import print_page, tabulate_schedules
-    from deploy.cli.store import open_store
-    from state.schedules.reads import list_schedules
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
+    from deploy.cli.schedules import tabulate_schedules
 
-    with open_store():
-        found = list_schedules(tenant=tenant, limit=limit)
-    print_page(found, tabulate_schedules, if_empty="No schedules.", as_json=as_json)
+    with open_client() as client:
+        found = fetch(client, f"{API}/schedules", limit=limit, cursor=before, tenant=tenant)
+    print_page(found, tabulate_schedules, command="schedules list", if_empty="No schedules.", as_json=as_json)
 
 
 @group.command("show", epilog=EXIT_CODES_HELP)
@@ -117,9 +117,7 @@ def show(schedule_id: ScheduleId, as_json: JsonOption = False) -> None:
     Examples:
       callboard schedules show sc_0199b2…
     """
-    from state.schedules.reads import get_schedule
-
-    _act(get_schedule, schedule_id, as_json)
+    _act("GET", schedule_id, as_json=as_json)
 
 
 @group.command("pause", epilog=EXIT_CODES_HELP)
@@ -130,9 +128,7 @@ def pause(schedule_id: ScheduleId, as_json: JsonOption = False) -> None:
     Examples:
       callboard schedules pause sc_0199b2…
     """
-    from state.schedules.changes import pause_schedule
-
-    _act(pause_schedule, schedule_id, as_json)
+    _act("POST", f"{schedule_id}/pause", as_json=as_json)
 
 
 @group.command("resume", epilog=EXIT_CODES_HELP)
@@ -143,9 +139,7 @@ def resume(schedule_id: ScheduleId, as_json: JsonOption = False) -> None:
     Examples:
       callboard schedules resume sc_0199b2…
     """
-    from state.schedules.changes import resume_schedule
-
-    _act(resume_schedule, schedule_id, as_json)
+    _act("POST", f"{schedule_id}/resume", as_json=as_json)
 
 
 @group.command("run", epilog=EXIT_CODES_HELP)
@@ -156,17 +150,15 @@ def run(schedule_id: ScheduleId, as_json: JsonOption = False) -> None:
     Examples:
       callboard watch $(callboard schedules run sc_0199b2…)
     """
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_json
-    from deploy.cli.store import load_actors, open_store
-    from state.schedules.starts import start_schedule
 
-    with open_store():
-        load_actors()
-        started = start_schedule(schedule_id)
+    with open_client(actors=True) as client:
+        started = client.request("POST", f"{API}/schedules/{schedule_id}/run")
     if as_json:
-        print_json(started.model_dump(mode="json"))
+        print_json(started)
     else:
-        typer.echo(started.task_id)
+        typer.echo(started["task_id"])
 
 
 @group.command("delete", epilog=EXIT_CODES_HELP)
@@ -177,16 +169,17 @@ def delete(schedule_id: ScheduleId) -> None:
     Examples:
       callboard schedules delete sc_0199b2…
     """
-    from deploy.cli.store import open_store
-    from state.schedules.changes import delete_schedule
+    from deploy.cli.connection import API, open_client
 
-    with open_store():
-        delete_schedule(schedule_id)
+    with open_client() as client:
+        client.request("DELETE", f"{API}/schedules/{schedule_id}")
     typer.echo(f"{schedule_id} is deleted.")
 
 
 @group.command("runs", epilog=EXIT_CODES_HELP)
-def runs(schedule_id: ScheduleId, limit: Limit = 20, as_json: JsonOption = False) -> None:
+def runs(
+    schedule_id: ScheduleId, limit: LimitOption = 20, before: BeforeOption = None, as_json: JsonOption = False
+) -> None:
     """List what became of the ticks of a schedule, newest first.
 
     \b
@@ -194,19 +187,25 @@ def runs(schedule_id: ScheduleId, limit: Limit = 20, as_json: JsonOption = False
       callboard schedules runs sc_0199b2…
       callboard schedules runs sc_0199b2… --json | jq '.items[] | select(.outcome == "failed").reason'
     """
-    from deploy.cli.schedules import print_page, tabulate_runs
-    from deploy.cli.store import open_store
-    from state.schedules.reads import list_runs
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
+    from deploy.cli.schedules import tabulate_runs
 
-    with open_store():
-        found = list_runs(schedule_id, limit=limit)
-    print_page(found, tabulate_runs, if_empty="No runs yet.", as_json=as_json)
+    with open_client() as client:
+        found = fetch(client, f"{API}/schedules/{schedule_id}/runs", limit=limit, cursor=before)
+    command = f"schedules runs {schedule_id}"
+    print_page(found, tabulate_runs, command=command, if_empty="No runs yet.", as_json=as_json)
 
 
-def _act(verb: Any, schedule_id: str, as_json: bool) -> None:
-    from deploy.cli.schedules import print_schedule
-    from deploy.cli.store import open_store
+def _act(method: str, path: str, *, as_json: bool) -> None:
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import open_console, print_json
+    from deploy.cli.schedules import tabulate_schedule
 
-    with open_store():
-        schedule = verb(schedule_id)
-    print_schedule(schedule, as_json=as_json)
+    with open_client() as client:
+        schedule = client.request(method, f"{API}/schedules/{path}")
+    if as_json:
+        print_json(schedule)
+    else:
+        open_console().print(tabulate_schedule(schedule))

@@ -12,6 +12,7 @@ import anyio.lowlevel
 import pytest
 import uvicorn
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -20,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from taskapi.api.problems import Problem
 from taskapi.guard import connections
 from taskapi.guard.connections import Connection, limit_connections
+from taskapi.guard.failures import FailureAnswers
 from taskapi.guard.slow_bodies import BodyDeadline
 from tests.support.eventually import eventually
 
@@ -100,14 +102,15 @@ def test_once_the_answer_has_begun_nobody_waits_for_the_body() -> None:
 class Server:
     """A server with a handler that waits, one that sends for ever, and one that reads a body."""
 
-    def __init__(self) -> None:
+    def __init__(self, body_seconds: float = 30) -> None:
         self.waiting = self.reading = 0
         routes = [
             Route("/", self._answer, methods=["GET", "POST"]),
             Route("/wait", self._wait),
             Route("/flood", self._flood),
         ]
-        app = Starlette(routes=routes)
+        middleware = [Middleware(FailureAnswers), Middleware(BodyDeadline, grace=body_seconds)]
+        app = Starlette(routes=routes, middleware=middleware)
         config = uvicorn.Config(
             app, port=0, http=Connection, log_config=None, lifespan="off", timeout_graceful_shutdown=1
         )
@@ -205,6 +208,14 @@ def test_a_request_that_is_being_served_has_no_such_limit(server: Server, monkey
         expect_answer(client)
 
 
+@pytest.mark.parametrize("size", ["Content-Length: 100", "Transfer-Encoding: chunked"])
+def test_a_body_must_arrive_in_time(size: str) -> None:
+    head = f"POST / HTTP/1.1\r\nHost: localhost\r\n{size}\r\n\r\n"
+    with Server(body_seconds=0.2) as server, server.connect(head) as client:
+        expect_answer(client, 408)
+        assert is_closed(client)
+
+
 def test_a_trickle_of_headers_does_not_help(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Connection, "header_seconds", 0.5)
     with server.connect("GET / HTTP/1.1\r\n") as client:
@@ -259,9 +270,8 @@ def test_if_all_connections_work_a_further_one_is_refused(server: Server, monkey
             expect_answer(accepted)
 
 
-@pytest.mark.parametrize("text", ["nonsense\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"])
-def test_what_is_not_http_gets_a_problem_document(server: Server, text: str) -> None:
-    with server.connect(text) as client, client.makefile("rb") as answer:
+def test_what_is_not_http_gets_a_problem_document(server: Server) -> None:
+    with server.connect("nonsense\r\n\r\n") as client, client.makefile("rb") as answer:
         head, _, document = answer.read().partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     for header in (b"x-content-type-options: nosniff", b"frame-ancestors", b"connection: close"):

@@ -23,11 +23,33 @@ def test_status(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) 
     status = client.get(STATUS).json()
     assert sorted(status) == ["by_queue", "queues", "retry_ratio", "states"]
     assert status["queues"] == {"primary": 2, "retry": 0, "scheduled": 1, "waiting": 0, "dlq": 0}
-    assert (status["states"]["queued"], status["states"]["running"]) == (2, 1)
+    assert status["states"] == {
+        "scheduled": 1, "queued": 2, "waiting": 0, "running": 1, "paused": 0, "completed": 0, "canceled": 0, "dead": 0,
+    }  # fmt: skip
     assert status["retry_ratio"] == 0.3
     by_queue = {each["queue"]: each for each in status["by_queue"]}
     assert by_queue["stage"] == {"queue": "stage", "primary": 1, "retry": 0, "running": 1, "paused": False}
     assert by_queue["other"]["primary"] == 1
+
+
+def test_finished_tasks_count_until_they_are_deleted(
+    client: httpx2.Client, submit: Submit, fake_worker: FakeWorker
+) -> None:
+    tasks = [submit()["task_id"] for _ in range(5)]
+    fake_worker.complete(fake_worker.start())
+    for _ in range(2):
+        fake_worker.fail(fake_worker.start())
+    client.post(f"/api/v1/tasks/{tasks[3]}/cancel")
+
+    def count() -> dict[str, int]:
+        status = client.get(STATUS).json()
+        assert status["queues"]["dlq"] == len(client.get("/api/v1/queues/dlq").json()["items"])
+        return {name: tasks for name, tasks in status["states"].items() if tasks}
+
+    assert count() == {"queued": 1, "completed": 1, "canceled": 1, "dead": 2}
+    for task in tasks[:2]:
+        assert client.delete(f"/api/v1/tasks/{task}").status_code == 204
+    assert count() == {"queued": 1, "canceled": 1, "dead": 1}
 
 
 def test_pause_and_resume(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:

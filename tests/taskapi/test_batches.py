@@ -9,10 +9,14 @@ import httpx2
 import psycopg
 import pytest
 
+from state.access.caller import Caller
 from state.database import AnyConnection, transaction
 from state.database.connection import Connection
+from state.errors import Forbidden
 from state.settings import get_settings
 from state.tasks import batches
+from state.tasks.new_task import NewTask
+from state.tasks.reads import get_task
 from taskapi.resources import batches as resource
 from tests.taskapi.fake_worker import FakeWorker
 from tests.taskapi.problems import expect_problem
@@ -80,7 +84,8 @@ def test_each_task_has_its_outcome(client: httpx2.Client, rows: Rows) -> None:
 
 
 def test_a_refused_batch_stores_nothing(client: httpx2.Client, rows: Rows) -> None:
-    for tasks in ([], [task()] * 1001, {}, None):
+    wrong: list[Any] = [[], [task()] * 1001, {}, None]
+    for tasks in wrong:
         expect_problem(client.post(BATCH, json={"tasks": tasks}), 422, "invalid-input")
     for body in ({"more": 1}, {"tasks": [task()], "more": 1}):
         expect_problem(client.post(BATCH, json=body), 422, "invalid-input")
@@ -186,3 +191,17 @@ def test_another_error_of_the_database_is_not_an_outcome(
     monkeypatch.setattr(batches, "insert_all", fail)
     expect_problem(client.post(BATCH, json={"tasks": [task(), task()]}), 500, "internal-error")
     assert rows()["tasks"] == 0
+
+
+def test_each_task_is_judged_by_what_the_caller_may_do(actors: None, rows: Rows) -> None:
+    tasks = [
+        NewTask("anything", {}),
+        NewTask("anything", {}, tenant="acme"),
+        NewTask("anything", {}, tenant="other"),
+        NewTask("anything", {}, priority=0),
+    ]
+    outcomes = batches.submit_each(tasks, caller=Caller("submitter", "acme"))
+    assert [type(each) for each in outcomes] == [batches.Accepted, batches.Accepted, Forbidden, Forbidden]
+    accepted = [each.task_id for each in outcomes if isinstance(each, batches.Accepted)]
+    assert [get_task(each, caller=Caller("reader", "acme")).tenant for each in accepted] == ["acme", "acme"]
+    assert rows()["tasks"] == 2

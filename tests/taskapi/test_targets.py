@@ -94,3 +94,28 @@ def test_a_job_of_another_target(client: httpx2.Client, submit: Submit) -> None:
             expect_problem(client.post(f"/api/v1/targets/{path}/{verb}"), 404, "task-not-found")
         expect_problem(client.post(f"/api/v1/targets/u/jobs/{task_id}/{verb}?tenant=acme"), 404, "task-not-found")
     assert client.get(f"/api/v1/tasks/{task_id}").json()["status"] == "queued"
+
+
+def test_the_list_says_who_blocks(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:
+    first, _ = (submit(target="repo/a")["task_id"] for _ in range(2))
+    other = submit(target="ü/b", tenant="acme")["task_id"]
+    fake_worker.fail(fake_worker.start())
+    everything = client.get("/api/v1/targets").json()
+    assert everything["next_cursor"] is None
+    dead, free = everything["items"]
+    assert {name: dead[name] for name in ("target", "tenant", "blocked", "task_id", "status", "waiting")} == {
+        "target": "repo/a", "tenant": None, "blocked": True, "task_id": first, "status": "dead", "waiting": 1,
+    }  # fmt: skip
+    assert dead["since"] == client.get(f"/api/v1/tasks/{first}").json()["finished_at"]
+    assert (free["target"], free["tenant"], free["task_id"], free["blocked"]) == ("ü/b", "acme", other, False)
+    assert client.get("/api/v1/targets?blocked=true").json()["items"] == [dead]
+    assert client.get("/api/v1/targets?blocked=false").json()["items"] == [free]
+    assert client.get("/api/v1/targets?tenant=acme").json()["items"] == [free]
+    page = client.get("/api/v1/targets?limit=1").json()
+    assert page["items"] == [dead]
+    rest = client.get("/api/v1/targets", params={"limit": 1, "cursor": page["next_cursor"]}).json()
+    assert (rest["items"], rest["next_cursor"]) == ([free], None)
+    for query in ("blocked=1", "blocked=", "blocked=True", "cursor=eA", "limit=0", "tenant="):
+        expect_problem(client.get(f"/api/v1/targets?{query}"), 422, "invalid-parameter", field=query.partition("=")[0])
+    client.post(f"/api/v1/targets/repo/a/jobs/{first}/clear")
+    assert client.get("/api/v1/targets?blocked=true").json()["items"] == []

@@ -14,7 +14,7 @@ import httpx2
 from providers.addresses import is_public
 from providers.api import get_ssl_context
 from providers.deadline import Deadline
-from providers.errors import NotFound, PermissionDenied
+from providers.errors import NotFound, PermissionDenied, ServerError
 
 READ_SECONDS = 20.0
 
@@ -76,6 +76,7 @@ def open_guarded(
                     raise
             else:
                 with contextlib.closing(response):
+                    _refuse_nested_compression(response)
                     yield response
                 return
 
@@ -93,6 +94,12 @@ def _find_addresses(url: httpx2.URL, policy: ConnectionPolicy) -> list[str]:
         _log.warning("refused to connect to %s: %s", url.host, ", ".join(addresses))
         raise PermissionDenied(f"{url.host} is not on the public internet")
     return allowed
+
+
+def _refuse_nested_compression(response: httpx2.Response) -> None:
+    """A kilobyte that is packed three times can unpack to a terabyte of nothing, which no size or time limit sees."""
+    if "," in response.headers.get("content-encoding", ""):
+        raise ServerError("The answer is compressed more than once")
 
 
 def _get_host(url: httpx2.URL) -> str:

@@ -131,6 +131,14 @@ def test_a_gzip_bomb_is_cut_at_the_cap(fetch: Fetch, image: bytes) -> None:
     assert error.type == "InvalidInput"
 
 
+@pytest.mark.parametrize("header", ["Content-Encoding: gzip, gzip", "Content-Encoding: gzip\r\nContent-Encoding: gzip"])
+@pytest.mark.parametrize("status", ["200 OK", "404 Not Found"])
+def test_what_is_compressed_twice_is_not_unpacked(fetch: Fetch, image: bytes, header: str, status: str) -> None:
+    twice = gzip.compress(gzip.compress(image))
+    error = fetch(respond(twice, "Content-Type: image/png", header, status=status))
+    assert (error.type, str(error)) == ("ServerError", "The answer is compressed more than once")
+
+
 def _empty_blocks() -> bytes:
     packer = zlib.compressobj(wbits=31)
     packer.compress(b"")

@@ -16,6 +16,7 @@ CANARY = "CANARY0bird9sings8at7dawn"
 
 SHAPES = [
     "cbk_01j9x_{}",
+    "cbt_01j9x_1795053600_{}",
     "sk_live_{}",
     "rk_test_{}",
     "whsec_{}",

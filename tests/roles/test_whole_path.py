@@ -196,8 +196,8 @@ def is_lost(client: Client, workers: Running, connection: Observer, tmp_path: Pa
     lost = client.submit("stubborn", {"seconds": 600, "file": str(note)})
     client.wait(lost, "running")
     workers.kill()
-    moved = client.post(f"{API}/tasks/requeue-orphaned").json()
-    assert lost in str(moved)
+    requeue = f"{API}/tasks/requeue-orphaned"  # the killed processes need a moment to end
+    eventually(lambda: lost in str(client.post(requeue).json()["lost"]), 60, what="the task is found")
     assert client.wait(lost, "queued")["attempt"] == 1
     client.post(f"{API}/tasks/{lost}/cancel", json={})
     assert connection.execute("SELECT FROM callboard.attempts WHERE outcome = 'lost'").rowcount == 1

@@ -1,4 +1,4 @@
-"""`callboard schedules`: the command as a process of its own. docs/schedules.md shows, and its test runs, the others."""
+"""`callboard schedules`: the command as a process of its own. The other commands are run as docs/schedules.md shows."""
 
 from tests.cli.command import answer, refusal, succeed
 from tests.schedules.conftest import MakeSchedule

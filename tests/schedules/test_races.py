@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from state import jsonsafe
-from state.database import Row, fetch, retrying
+from state.database import Row, fetch, retrying, transaction
 from state.maintenance.housekeeping import Housekeeping
 from state.schedules import starts
 from state.schedules.changes import change_schedule, create_schedule
@@ -140,6 +140,18 @@ def test_a_change_beside_a_tick(make_schedule: MakeSchedule, set_clock: SetClock
     set_clock(at("12:15"))
     start_due()
     assert list_ticks(schedule) == ["12:15"]
+
+
+def test_a_row_that_is_locked_after_the_plan(make_schedule: MakeSchedule, set_clock: SetClock) -> None:
+    locked, other = make_schedule(), make_schedule()
+    set_clock(at("12:10"))
+    planned = plan(fetch("schedules_due", {"limit": 20}))
+    with transaction() as own:
+        own.execute("SELECT FROM callboard.schedules WHERE id = %s FOR UPDATE", [locked.schedule_id])
+        started = fetch("schedules_start", {"planned": planned})  # waiting for the lock would fail
+    assert [run["schedule_id"] for run in started] == [other.schedule_id]
+    start_due()
+    assert list_ticks(locked) == ["12:10"]
 
 
 def test_two_that_create_the_same_name(make_schedule: MakeSchedule) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from state.database.pool import get_database
 from state.schema import roles
-from state.schema.files import SchemaFile
+from state.schema.files import SchemaFile, schema_files
 from state.schema.migration import apply_pending, migrate, script
 from state.schema.roles import explain_missing_roles
 from tests.conftest import settings_for
@@ -85,8 +85,8 @@ def empty_database(postgres: TestPostgres, login: str, options: str, folder: Pat
 def other_names(monkeypatch: pytest.MonkeyPatch, postgres: TestPostgres) -> Iterator[Callable[[str], str]]:
     """The same rights for roles with other names: the tests' server has ours already."""
     mark = uuid4().hex[:8]
-    [file] = roles.schema_files("roles")
-    renamed = SchemaFile(file.name, file.text.replace("callboard_", f"cb{mark}_"))  # type: ignore[arg-type]
+    [file] = schema_files("roles")
+    renamed = SchemaFile(file.name, file.text.replace("callboard_", f"cb{mark}_"))
     monkeypatch.setattr(roles, "schema_files", lambda _: (renamed,))
     yield lambda role: f"cb{mark}_{role}"
     for role in ("api", "worker", "reader"):

@@ -10,6 +10,7 @@ from pathlib import Path
 from psycopg import sql
 
 from state.database.embedded.passwords import ROLES, Passwords, make_verifier
+from state.database.fragments import read_filled
 from state.disk import sync
 
 _RULES = """\
@@ -36,7 +37,7 @@ def ask_for_passwords(data: Path, give: Callable[[Path], None], run: Callable[[s
     superuser while no server runs; `give` makes a file that of Postgres's account."""
     known = passwords_of(data).read_or_make()
     verifiers = {role: sql.Literal(make_verifier(known[role])) for role in ROLES}
-    run(sql.SQL(_SCRIPT.read_text()).format(**verifiers).as_string())  # type: ignore[arg-type]  (from a file of ours)
+    run(sql.SQL(read_filled(_SCRIPT)).format(**verifiers).as_string())
     _replace(data / "pg_hba.conf", _rules(data), give)
 
 

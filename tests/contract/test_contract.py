@@ -7,7 +7,7 @@ import pytest
 from schemathesis import GenerationMode
 
 from state.access.keys import create_key
-from tests.contract.checks import Contract
+from tests.contract.checks import EXAMPLES, Contract
 from tests.contract.contents import API, Contents
 from tests.taskapi.running import RunningServer
 
@@ -51,7 +51,7 @@ def test_with_keys(server: RunningServer, contents: Contents, document: dict[str
     callers = ((operator, {200, 404}), (reader, {200, 403, 404}), ("cbk_wrong", {401}), (slow, {429}))
     for key, expected in callers:
         contract = Contract(server.url, contents, {"Authorization": f"Bearer {key}"})
-        contract.try_all(document, modes=POSITIVE, examples=2 if key == operator else 1)
+        contract.try_all(document, modes=POSITIVE, examples=EXAMPLES if key == operator else 1)
         assert contract.failures == {}
         assert expected <= set(contract.statuses), contract.statuses
     nobody = Contract(server.url, contents, {})

@@ -37,7 +37,7 @@ class AccessControl:
         if self._caller is not None:
             return self._caller
         snapshot = await self.keyring.get_snapshot()
-        if not snapshot.configured and not has_credentials(request):
+        if not snapshot.configured and not has_credentials(request, by_token=by_token):
             return _identify_local(request)
         key = find_key(request, snapshot, by_token=by_token)
         if key is None:

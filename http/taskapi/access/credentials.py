@@ -16,8 +16,8 @@ _NO_HASH = bytes(32)
 _HOW = "Send your API key as `Authorization: Bearer cbk_…`."
 
 
-def has_credentials(request: Request) -> bool:
-    return "authorization" in request.headers or "token" in request.query_params
+def has_credentials(request: Request, *, by_token: bool) -> bool:
+    return "authorization" in request.headers or (by_token and "token" in request.query_params)
 
 
 def find_key(request: Request, snapshot: Snapshot, *, by_token: bool) -> ValidKey | None:

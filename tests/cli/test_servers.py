@@ -83,7 +83,6 @@ def test_refusals_of_a_server(home: dict[str, Any]) -> None:
 def test_servers_that_cannot_be_used(home: dict[str, Any]) -> None:
     assert "is not the address" in refusal(2, "--url", "nonsense", "list", **home)
     assert "--url" in refusal(2, "--key", "cbk_a", "list", **home)
-    assert "database itself" in refusal(2, "--url", "http://127.0.0.1:1", "keys", "list", **home)
 
 
 def test_completion_is_offered() -> None:

@@ -12,6 +12,7 @@ from deploy.cli.commands import (
     cleanup,
     control,
     deadletters,
+    doctor,
     gates,
     keys,
     metrics,
@@ -38,6 +39,7 @@ from deploy.cli.commands import project_queue as project_queue  # adds its comma
 COMMANDS: dict[str, Callable[..., None]] = {
     "up": up.up,
     "migrate": migrate.migrate,
+    "doctor": doctor.doctor,
     "submit": submit.submit,
     "batch": batch.batch,
     "list": listing.list_tasks,

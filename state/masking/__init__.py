@@ -19,6 +19,7 @@ MASK = "***"
 
 _LONGEST = 8192  # characters of a secret; so many beside a cut may be half a secret, which is not recognized
 _MARGIN = 2 * _LONGEST  # characters that are masked beside a cut, because masking makes a text shorter
+_MOST = 1024 * 1024  # characters of a text in data: all threads of the process wait while it is searched
 _MAX_DEPTH = 64
 _PLAIN = (int, float, bool, type(None), Decimal, date, timedelta)  # cannot hold a secret
 
@@ -60,16 +61,17 @@ def mask_ends(text: str, limit: int) -> str:
 
 def mask_data(value: Any, depth: int = 0) -> Any:
     """Returns the data with its texts masked, and with all values under names that announce a secret. Sets become
-    lists; bytes, exceptions and other objects become texts: their own text may hold secrets too."""
+    lists; bytes, exceptions and other objects become texts: their own text may hold secrets too. Of a text of more than
+    a million characters, such as a provider may send, the start and the end are kept."""
     if isinstance(value, str):
-        return mask(value)
+        return mask_ends(value, _MOST)
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, bytes | bytearray | memoryview):
-        return mask(bytes(value).decode("utf-8", "backslashreplace"))
+        return mask_ends(bytes(value).decode("utf-8", "backslashreplace"), _MOST)
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         return MASK if depth >= _MAX_DEPTH else _mask_container(value, depth + 1)
-    return mask(_describe(value))
+    return mask_ends(_describe(value), _MOST)
 
 
 def forget_secrets() -> None:
@@ -79,6 +81,8 @@ def forget_secrets() -> None:
 
 
 def _mask_container(value: Any, depth: int) -> Any:
+    if isinstance(value, tuple) and len(value) == 2 and _is_secret(*value):  # a header, as HTTP libraries list them
+        return [mask_data(value[0], depth), MASK]
     if not isinstance(value, Mapping):
         return [mask_data(item, depth) for item in value]
     return {

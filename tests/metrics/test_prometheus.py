@@ -1,9 +1,12 @@
 """What Prometheus reads from a server and from worker processes."""
 
+import asyncio
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import httpx2
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import actors as _actors  # noqa: F401  (sets the broker)
@@ -15,6 +18,7 @@ from state.gates.declarations import declare
 from state.gates.operations import put_gate
 from state.settings import get_settings
 from state.workers.leases import Claimed
+from taskapi.resources import prometheus
 from taskapi.streams.feed import Pace
 from tests.support import testactors  # noqa: F401  (declares the actors)
 from tests.support.builders import TaskBuilder
@@ -107,3 +111,23 @@ def test_the_server_measures_the_system_and_its_own_requests(actors: None, make_
     assert get(found, "callboard_http_requests_total", method="", route="", status="404") == 1
     assert task_id not in text
     assert "secret-customer" not in text
+
+
+def test_scrapes_at_once_share_a_snapshot_and_later_ones_get_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+
+    async def take(*_: object) -> int:
+        await asyncio.sleep(0)
+        taken.append(len(taken))
+        return taken[-1]
+
+    async def scrape() -> list[object]:
+        request = SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace()))
+        impatient = asyncio.create_task(prometheus._take_snapshot(request))  # type: ignore[arg-type]
+        patient = asyncio.create_task(prometheus._take_snapshot(request))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        impatient.cancel()
+        return [await patient, await prometheus._take_snapshot(request)]  # type: ignore[arg-type]
+
+    monkeypatch.setattr(prometheus, "run_verb", take)
+    assert asyncio.run(scrape()) == [0, 1]

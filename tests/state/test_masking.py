@@ -116,10 +116,21 @@ def test_the_password_in_a_connection_string_of_the_environment(monkeypatch: pyt
         ({b"api_key": CANARY, "token": CANARY.encode()}, {"api_key": MASK, "token": MASK}),
         ({(f"sk-{CANARY}", 1): 2, 3: 4}, {f"['{MASK}', 1]": 2, 3: 4}),
         ([1, 2.5, None, True], [1, 2.5, None, True]),
+        ([(b"x-api-key", b"tiny"), ("Host", "a")], [["x-api-key", MASK], ["Host", "a"]]),
     ],
 )
 def test_data_of_any_type(value: Any, expected: Any) -> None:
     assert mask_data(value) == expected
+
+
+def test_a_huge_text_is_cut_without_cutting_a_secret() -> None:
+    """A search of it would stop all threads of a worker for longer than its leases last."""
+    text = f"{'x ' * 500_000} api_key={CANARY} {'x ' * 1_000_000} api_key={CANARY}"
+    masked = mask_data({"raw": text})["raw"]
+    assert len(masked) < 1_100_000
+    assert f"{len(text)} characters in all" in masked
+    assert masked.endswith(f"api_key={MASK}")
+    assert CANARY not in masked
 
 
 def test_a_log_call_with_objects(capsys: pytest.CaptureFixture[str]) -> None:

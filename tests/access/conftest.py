@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from state.access.caller import Role
 from state.access.keys import create_key
 from state.tasks import catalog
 from taskapi import create_app
+from taskapi.access.control import AccessControl
 from tests.taskapi.actors import declare_actor
 
 LOCAL = {"base_url": "http://127.0.0.1:8000", "client": ("127.0.0.1", 50000)}
@@ -39,3 +41,10 @@ def make_key(database_url: str) -> MakeKey:
         return {"Authorization": f"Bearer {key}"}
 
     return make_key
+
+
+def forget_keys(client: TestClient) -> None:
+    """As if seconds had passed since the keys were read."""
+    assert isinstance(client.app, Starlette)
+    access: AccessControl = client.app.state.access
+    access.keyring.expire()

@@ -1,7 +1,7 @@
 """Who may connect to the embedded Postgres: its four roles, each with its password, and nobody else. The superuser that
 `initdb` has made has no password and no entry.
 
-Before schema 22 everybody who reached the socket was trusted. Such a folder is changed at the first start of a later
+Up to schema 22 everybody who reached the socket was trusted. Such a folder is changed at the first start of a later
 release, before the server runs."""
 
 from collections.abc import Callable

@@ -188,6 +188,18 @@ def test_ctrl_c_ends_the_watching_and_not_the_task(held: Task, until: Path, tmp_
 
 
 @pytest.mark.usefixtures("database_url")
+def test_the_queues_are_watched(tmp_path: Path) -> None:
+    with watching("queues", tmp_path) as watcher:
+        eventually(lambda: watcher.events, what=f"the queues in {tmp_path}")
+        assert watcher.events[-1]["queues"]["primary"] == 0
+        submit("noop", {})
+        eventually(lambda: watcher.events[-1]["queues"]["primary"] == 1, what="the change")
+        watcher.process.send_signal(signal.SIGINT)
+        assert watcher.wait() == 130
+    assert watcher.problems == ""
+
+
+@pytest.mark.usefixtures("database_url")
 def test_a_task_that_waits_is_watched_too(tmp_path: Path) -> None:
     """No worker runs: nothing happens until the test cancels the task."""
     task = submit("noop", {})

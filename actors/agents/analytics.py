@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from broker import Context, agent
 from state.metrics.days import get_day
 from state.metrics.reads import TaskMetrics
-from state.schedules.declarations import declare_schedule
+from state.schedules import declare_schedule
 
 
 class DailyInput(BaseModel):

@@ -105,7 +105,7 @@ COMMENT ON COLUMN callboard.tasks.webhook_events IS 'The statuses whose beginnin
 COMMENT ON COLUMN callboard.tasks.traceparent IS 'The span that has submitted it (W3C Trace Context), if there are traces.';
 COMMENT ON COLUMN callboard.tasks.hidden_at IS 'When the finished task was deleted by a user; the row stays as audit trail.';
 
--- History must not slow the live tasks: apart from the primary key and the last three, every index covers only the
+-- History must not slow the live tasks: apart from the primary key and the last four, every index covers only the
 -- statuses that can still move.
 CREATE INDEX tasks_claim ON callboard.tasks (queue, lane, priority, rank, id) WHERE status = 'queued';
 CREATE INDEX tasks_due ON callboard.tasks (available_at) WHERE status = 'scheduled';
@@ -121,6 +121,8 @@ CREATE INDEX tasks_workflow_run ON callboard.tasks ((payload ->> 'workflow_run_i
 CREATE UNIQUE INDEX tasks_workflow ON callboard.tasks (workflow_id, step, branch) WHERE workflow_id IS NOT NULL;
 CREATE INDEX tasks_agent ON callboard.tasks ((payload ->> 'agent_name'), (payload ->> 'task_type'), id)
     WHERE payload ->> 'agent_name' IS NOT NULL;
+-- For the lists of callers with a tenant: they must not read the history of all others.
+CREATE INDEX tasks_tenant ON callboard.tasks (tenant, id) WHERE tenant IS NOT NULL;
 
 -- The group of tasks among which a tenant takes its turns, as one number: the last of them is found several times
 -- faster than by four columns of text. Two tenants with the same number would share their turns. Written in plpgsql, so

@@ -9,6 +9,7 @@ import pytest
 
 import state
 from state.database.statements import statement
+from state.settings import get_settings
 from state.tasks.reads import _FILTERS
 from tests.cli.command import answer, succeed
 from tests.support.observer import Observer
@@ -63,8 +64,15 @@ def test_lists(tasks: dict[str, str], client: httpx2.Client, wanted: dict[str, s
 @pytest.mark.parametrize("wanted", [wanted for wanted, _ in FILTERS])
 @pytest.mark.parametrize(("verb", "after"), [("redrive", "queued"), ("dismiss", "canceled")])
 def test_many_at_once(
-    tasks: dict[str, str], client: httpx2.Client, verb: str, after: str, wanted: dict[str, str]
+    tasks: dict[str, str],
+    client: httpx2.Client,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+    after: str,
+    wanted: dict[str, str],
 ) -> None:
+    monkeypatch.setenv("CALLBOARD_COMMANDS", "1")  # else a redrive without a key leaves out those of `command`
+    get_settings.cache_clear()
     expected = next(names for each, names in FILTERS if each == wanted)
     path = f"/api/v1/queues/dlq/{verb}"
     assert client.post(path, json={**wanted, "dry_run": True}).json()["tasks"] == len(expected)
@@ -113,7 +121,7 @@ def plan(database_url: str, connection: Observer) -> Callable[..., str]:
     connection.execute("ANALYZE callboard.tasks")
 
     def explain(**wanted: str) -> str:
-        parameters = {**dict.fromkeys(_FILTERS), "before": None, "limit": 101, **wanted}
+        parameters = {**dict.fromkeys(_FILTERS), "before": None, "limit": 101, "scope": None, **wanted}
         row = connection.fetch_one(f"EXPLAIN (FORMAT JSON) {statement('tasks')}", parameters)
         return json.dumps(row["QUERY PLAN"])
 

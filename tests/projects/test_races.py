@@ -69,7 +69,7 @@ def settle_completed(claimed: Claimed) -> Callable[[Connection], Any]:
 
 
 def start_loop(project_id: str) -> Callable[[Connection], Any]:
-    asked = {"project_id": project_id, "id": FIRST, "mode": "loop", "item_id": None, "priority": None}
+    asked = {"project_id": project_id, "id": FIRST, "mode": "loop", "item_id": None, "priority": None, "scope": None}
     return lambda connection: fetch("run_start", {**asked, "queue": "agents", "max_attempts": 3}, connection)
 
 
@@ -81,7 +81,8 @@ def begun_loop(make_project: MakeProject, by_hand: WorkerByHand, mode: str = "lo
 
 def test_stop_before_the_end_of_a_run(make_project: MakeProject, by_hand: WorkerByHand, second: Second) -> None:
     project_id, claimed = begun_loop(make_project, by_hand)
-    with first_open(lambda conn: fetch("queue_stop", {"project_id": project_id, "force": False}, conn)):
+    asked = {"project_id": project_id, "scope": None, "by": None}
+    with first_open(lambda conn: fetch("queue_stop", {**asked, "force": False}, conn)):
         ending = second(lambda: by_hand.complete(claimed))
     assert ending.result(30) == "completed"
     assert not queue(project_id).is_running

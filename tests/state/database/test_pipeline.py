@@ -27,7 +27,7 @@ def either(request: pytest.FixtureRequest, worker_connection: Connection) -> Con
 
 def test_each_call_gets_its_own_rows(either: Connection) -> None:
     ids = [submit("quick", {"n": n}).task_id for n in range(20)]
-    answers = either.fetch_each([("task", {"id": task_id, "tenant": None}) for task_id in ids])
+    answers = either.fetch_each([("task", {"id": task_id, "scope": None}) for task_id in ids])
     assert [[row["id"] for row in rows] for rows in answers] == [[task_id] for task_id in ids]
     assert either.fetch_each([]) == []
 
@@ -70,7 +70,7 @@ def test_more_calls_than_fit_into_the_buffers_of_a_socket(worker_connection: Con
     """Both sides write at once; neither may wait for the other to read first."""
     payload = {"text": "x" * 100_000}
     ids = [submit("quick", payload).task_id for _ in range(100)]
-    answers = worker_connection.fetch_each([("task", {"id": task_id, "tenant": None}) for task_id in ids])
+    answers = worker_connection.fetch_each([("task", {"id": task_id, "scope": None}) for task_id in ids])
     assert [rows[0]["id"] for rows in answers] == ids
 
 

@@ -88,6 +88,6 @@ def test_lists_of_a_task_and_dead_letters(
     ]  # fmt: skip
     events = [each["n"] for page in list_all(client, f"{here}/events", 7) for each in page]
     assert events == [*range(1, len(events) + 1)]
-    monkeypatch.setattr(paging, "MAX_BYTES", 100)
+    monkeypatch.setattr(paging, "MAX_BYTES", 10)
     for path in (f"{here}/attempts", f"{here}/events", "/api/v1/queues/dlq", "/api/v1/targets/t"):
         assert {len(page) for page in list_all(client, path, 500)} == {1}, path

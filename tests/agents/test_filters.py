@@ -111,10 +111,11 @@ def plan(database_url: str, connection: Observer) -> Callable[..., str]:
         INSERT INTO callboard.workflows (id, name, created_at, updated_at)
         VALUES ('wf_1', 'one', callboard.now(), callboard.now());
         INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, payload, max_attempts, last_event,
-                                     workflow_id, step, available_at, created_at, updated_at, finished_at)
+                                     workflow_id, step, tenant, available_at, created_at, updated_at, finished_at)
         SELECT 'tq_' || lpad(to_hex(n), 32, '0'), 'agent', 'agents', 'completed', 2, n,
                jsonb_build_object('agent_name', CASE n % 1000 WHEN 1 THEN 'rare' ELSE 'often' END, 'task_type', 'make'),
                3, 1, CASE n % 1000 WHEN 2 THEN 'wf_1' END, CASE n % 1000 WHEN 2 THEN n::text END,
+               CASE n % 1000 WHEN 3 THEN 'rare' ELSE 'often' END,
                now(), now(), now(), now()
         FROM generate_series(1, 20000) n"""
     )
@@ -132,4 +133,6 @@ def test_the_filters_use_their_indexes(plan: Callable[..., str]) -> None:
     assert '"tasks_agent"' in plan(agent_name="rare")
     assert '"tasks_agent"' in plan(agent_name="rare", task_type="make")
     assert '"tasks_workflow"' in plan(workflow_id="wf_1")
+    assert '"tasks_tenant"' in plan(scope="rare")  # what a caller of this tenant lists
+    assert '"tasks_tenant"' in plan(tenant="rare")
     assert '"tasks_agent"' not in plan()

@@ -26,7 +26,8 @@ def _check_task_id(task_id: str) -> str:
 def parse_priority(text: str) -> int:
     names = {**{name: number for number, name in enumerate(PRIORITIES)}, **{str(n): n for n in range(len(PRIORITIES))}}
     if text not in names:
-        raise typer.BadParameter(f"expected 0 to {len(PRIORITIES) - 1}, or {', '.join(PRIORITIES)}")
+        words = f"{', '.join(PRIORITIES[:-1])} or {PRIORITIES[-1]}"
+        raise typer.BadParameter(f"must be 0 (first) to {len(PRIORITIES) - 1}, or {words}")
     return names[text]
 
 

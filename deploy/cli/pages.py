@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from deploy.cli.exits import BAD_INPUT, Failure
+
 if TYPE_CHECKING:
     from taskclient import Client
 
@@ -19,8 +21,20 @@ def fetch(client: "Client", path: str, *, limit: int, cursor: str | None = None,
     items: list[dict[str, Any]] = []
     while True:
         params = {**filters, "limit": min(limit - len(items), _LARGEST), "cursor": cursor}
-        page = client.request("GET", path, params=params)
+        page = _request(client, path, params)
         items += page["items"]
         cursor = page["next_cursor"]
         if cursor is None or len(items) >= limit:
             return Fetched(items, cursor)
+
+
+def _request(client: "Client", path: str, params: dict[str, Any]) -> dict[str, Any]:
+    from taskclient import InvalidRequest
+
+    try:
+        page: dict[str, Any] = client.request("GET", path, params=params)
+    except InvalidRequest as refused:
+        if refused.field != "cursor":
+            raise
+        raise Failure(BAD_INPUT, f"--before: {params['cursor']!r} is not the end of a page.") from None
+    return page

@@ -1,8 +1,11 @@
 """`callboard agents`, with agents of other packages."""
 
+import pytest
+
 from state.agents import catalog
 from tests.cli.command import answer, refusal, succeed
 
+pytestmark = pytest.mark.usefixtures("database_url")
 SHOP = "actors,examples.automechanica"
 
 

@@ -1,6 +1,7 @@
 """The cache of keys, their limits and their last uses."""
 
 import asyncio
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from state.access.keys import ValidKeys, list_keys
 from state.errors import NotReady
 from taskapi import create_app
 from taskapi.access import keyring
-from taskapi.access.keyring import Keyring
+from taskapi.access.keyring import Keyring, Snapshot
 from taskapi.access.rates import RateLimits
 from taskapi.api.problems import Problem
 from tests.access.conftest import LOCAL, MakeKey, forget_keys
@@ -128,6 +129,36 @@ def test_a_read_that_began_too_long_ago_is_not_used(monkeypatch: pytest.MonkeyPa
         return (await early).configured, (await late).configured
 
     assert asyncio.run(scenario()) == (False, True)
+
+
+def test_a_request_in_the_very_moment_in_which_a_read_ends_starts_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would wait for what is over, again and again, and nothing else would happen in the process."""
+    monkeypatch.setattr(keyring, "read_keys", lambda: ValidKeys(True, {}))
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError("the request waits without end")
+
+    async def scenario() -> tuple[Snapshot, Snapshot]:
+        rings: list[Keyring] = []
+        arrived: list[asyncio.Task[Snapshot]] = []
+
+        def arrive(_: Snapshot) -> None:
+            """The next turn of the event loop has this request, and after it what follows from the end of the read."""
+            if not arrived:
+                rings[0].expire()
+                arrived.append(asyncio.create_task(rings[0].get_snapshot()))
+
+        rings.append(Keyring(arrive))
+        return await rings[0].get_snapshot(), await arrived[0]
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(20)
+    try:
+        first, second = asyncio.run(scenario())
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert first.read_at < second.read_at
 
 
 def test_if_the_keys_cannot_be_read_nobody_is_let_in(

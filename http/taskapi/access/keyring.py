@@ -49,7 +49,8 @@ class Keyring:
         """Returns the keys as they were at most `max_age` seconds ago. All requests that wait share one read."""
         oldest = max(monotonic() - max_age, self._valid_from)
         while self._snapshot is None or self._snapshot.read_at < oldest:
-            if self._read is None:
+            # A read that is done, and not forgotten yet, must not be waited for: that would not leave this loop.
+            if self._read is None or self._read.done():
                 self._read = asyncio.get_running_loop().create_task(self._read_keys())
                 self._read.add_done_callback(self._forget_read)
             await asyncio.shield(self._read)
@@ -83,6 +84,7 @@ class Keyring:
         return snapshot
 
     def _forget_read(self, read: "asyncio.Task[Snapshot]") -> None:
-        self._read = None
+        if self._read is read:
+            self._read = None
         if not read.cancelled():
             read.exception()  # those who wait have got it; there may be none

@@ -79,8 +79,9 @@ def configure_logs(level: str | None = None) -> None:
         cache_logger_on_first_use=True,
     )
     loggers = [logging.getLogger(), *map(logging.getLogger, list(logging.root.manager.loggerDict))]
-    for handler in {handler for logger in loggers for handler in logger.handlers}:
-        if not isinstance(handler.formatter, _MaskingFormatter):
+    # uvicorn gives the root no handler: what other libraries log there is written by `lastResort`.
+    for handler in {logging.lastResort, *(handler for logger in loggers for handler in logger.handlers)}:
+        if handler is not None and not isinstance(handler.formatter, _MaskingFormatter):
             handler.setFormatter(_MaskingFormatter(handler.formatter))
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # lost connections are logged by the code that uses them
     # It logs the URL of each request, and some are secrets: signed downloads, webhooks of chat services.

@@ -33,7 +33,7 @@ _CHAT_HOOKS = (
 
 SHAPES = re.compile(
     r"(?i:\b(?:bearer|basic)\s{1,8})(?=[\w.~+/-]{0,64}\d|[\w.~+/-]{20})[\w.~+/-]{6,}=*"  # not: a basic understanding
-    r"|\bcb[kt]_\w{8,}|\bsk-[\w-]{6,}|\b[sr]k_(?:live|test)_\w{8,}|\bwhsec_[\w+/=]{8,}|\bya29\.[\w-]{8,}"
+    r"|\bcb[kt](?:_|%5[Ff])[\w%]{8,}|\bsk-[\w-]{6,}|\b[sr]k_(?:live|test)_\w{8,}|\bwhsec_[\w+/=]{8,}|\bya29\.[\w-]{8,}"
     r"|\bSG\.[\w-]{8,}(?:\.[\w-]*)?|\bgh[opsur]_\w{20,}|\bgithub_pat_\w{20,}|\bgl(?:pat|dt|rt|cbt)-[\w-]{16,}"
     r"|\bxox[abeoprs]-[\w-]{10,}|\bxapp-[\w-]{10,}|\bhf_\w{20,}|\br8_\w{20,}|\bgsk_\w{20,}|\bnpm_\w{20,}"
     r"|\bpypi-[\w-]{20,}|\bdop_v1_\w{20,}|\bshp(?:at|ca|pa|ss)_\w{20,}|\bhv[sb]\.[\w-]{20,}|\bATATT3[\w=-]{20,}"

@@ -1,6 +1,7 @@
 """What counts as a secret, in texts and in the data of log calls; and that hostile texts take linear time."""
 
 import json
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ CANARY = "CANARY0bird9sings8at7dawn"
 
 SHAPES = [
     "cbk_01j9x_{}",
+    "cbk%5F01j9x%5F{}",
     "cbt_01j9x_1795053600_{}",
     "sk_live_{}",
     "rk_test_{}",
@@ -149,6 +151,14 @@ def test_a_log_call_with_objects(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line["event"] for line in lines] == ["failed", "failed again"]
     assert "ValueError" in lines[1]["exception"]
     assert CANARY not in json.dumps(lines)
+
+
+def test_what_a_library_logs_when_nobody_has_set_a_handler() -> None:
+    """So it is in a server: uvicorn sets handlers for its own loggers only."""
+    logs.configure_logs()
+    record = logging.makeLogRecord({"msg": "api_key=%s", "args": (CANARY,)})
+    assert logging.lastResort is not None
+    assert logging.lastResort.format(record) == f"api_key={MASK}"
 
 
 CANARY_BYTES = f"Authorization: Bearer {CANARY}".encode()

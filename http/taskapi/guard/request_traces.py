@@ -5,6 +5,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from state.tracing import is_tracing, note_failure, open_span
 from taskapi.api.operation import find_operation
 
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
 
 class RequestTraces:
     def __init__(self, app: ASGIApp) -> None:
@@ -15,9 +17,10 @@ class RequestTraces:
             await self._app(scope, receive, send)
             return
         sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
-        attributes = {"http.request.method": scope["method"]}
+        method = scope["method"] if scope["method"] in _METHODS else "_OTHER"  # a client may send any word
+        attributes = {"http.request.method": method}
         traceparent = sent[0] if len(sent) == 1 else None
-        with open_span(scope["method"], "server", attributes, traceparent=traceparent) as span:
+        with open_span(method, "server", attributes, traceparent=traceparent) as span:
 
             async def send_and_note(message: Message) -> None:
                 if message["type"] == "http.response.start" and span is not None:

@@ -18,6 +18,7 @@ from state.webhooks.signatures import sign
 
 MAX_ATTEMPTS = 10
 AT_ONCE = 2  # deliveries to one receiver: a slow one holds so many threads of the cluster, and nobody else up
+AT_ONCE_OF_TENANT = 8  # deliveries to all receivers of a tenant, who may name as many as they like
 _MINUTE, _HOUR = 60.0, 3600.0
 
 SCHEDULE = (
@@ -41,8 +42,9 @@ class Delivered(BaseModel):
     duration_ms: int
 
 
-def receiver_gate(request: WebhookRequest) -> list[Gate]:
-    return [Gate(request.gate, AT_ONCE, breaker=True)]
+def list_gates(request: WebhookRequest) -> list[Gate]:
+    tenant = request.gate.removeprefix("webhook:").partition("/")[0]
+    return [Gate(request.gate, AT_ONCE, breaker=True), Gate(f"webhooks:{tenant}", AT_ONCE_OF_TENANT)]
 
 
 @task(
@@ -51,7 +53,7 @@ def receiver_gate(request: WebhookRequest) -> list[Gate]:
     max_age=4 * 24 * _HOUR,  # a receiver that is down costs no attempts while its breaker is open
     time_limit=120,
     policy=RetryPolicy(default=SCHEDULE),
-    gates=receiver_gate,
+    gates=list_gates,
     created_by="the moves of tasks that have a webhook_url",
 )
 def webhook(ctx: Context, request: WebhookRequest) -> Delivered:

@@ -1,13 +1,14 @@
 -- Queues the delivery of an event of a task to its webhook, and returns the id of the task that delivers it. The payload
 -- holds ids only: the task reads the event, the URL and the secret when it runs (actors/webhook.py, which declares the same
 -- queue, limits and age). A receiver has a gate of its own for each tenant: one that is slow or down delays no other, and
--- a tenant cannot open the breaker of another one's receiver. The order of arrival is not kept: an event that cannot be
--- delivered must not hold up later ones, and each carries its number.
+-- a tenant cannot open the breaker of another one's receiver. A further gate limits all deliveries of a tenant: who names
+-- a new host or port for each task would hold all threads of the cluster otherwise. The order of arrival is not kept: an
+-- event that cannot be delivered must not hold up later ones, and each carries its number.
 CREATE OR REPLACE FUNCTION callboard.queue_webhook(t callboard.tasks, event integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     job callboard.tasks;
-    gate text := 'webhook:' || replace(replace(coalesce(t.tenant, ''), '%', '%25'), '/', '%2F') || '/'
-                 || coalesce(substring(t.webhook_url FROM '^https?://([^/?#]+)'), '');
+    owner text := replace(replace(coalesce(t.tenant, ''), '%', '%25'), '/', '%2F');
+    gate text := 'webhook:' || owner || '/' || coalesce(substring(t.webhook_url FROM '^https?://([^/?#]+)'), '');
 BEGIN
     job.id := callboard.new_id('tq_');
     job.actor := 'webhook';
@@ -17,8 +18,8 @@ BEGIN
     job.payload := jsonb_build_object('task_id', t.id, 'n', event, 'gate', gate);
     job.max_attempts := 10;
     job.max_age := 4 * 86400;
-    job.gates := ARRAY[gate];
-    job.gate_limits := ARRAY[2];
+    job.gates := ARRAY[gate, 'webhooks:' || owner];
+    job.gate_limits := ARRAY[2, 8];
     PERFORM callboard.insert_task(job);
     INSERT INTO callboard.webhook_deliveries (delivery_id, task_id, n) VALUES (job.id, t.id, event);
     RETURN job.id;

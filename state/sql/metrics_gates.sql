@@ -5,5 +5,5 @@ SELECT g.key, g.max_concurrent, g.breaker_threshold IS NOT NULL AS has_breaker, 
        (SELECT count(*) FROM callboard.slots s WHERE s.gate = g.key) AS running,
        (SELECT count(*) FROM callboard.tasks t WHERE t.status = 'waiting' AND t.waiting_gate = g.key) AS waiting
 FROM callboard.gates g
-WHERE g.key !~ '^(tenant|target|actor|webhook):'
+WHERE g.key !~ '^(tenant|target|actor|webhooks?):'
 ORDER BY g.key

@@ -90,7 +90,7 @@ def test_the_server_measures_the_system_and_its_own_requests(actors: None, make_
     make_task("dead", error_type="ServerError")
     declare([Gate("provider:p", 3, breaker=True)])
     put_gate("tenant:secret-customer", max_concurrent=1)
-    declare([Gate("webhook:secret-customer/any.name.example", 2, breaker=True)])
+    declare([Gate("webhook:secret-customer/any.name.example", 2, breaker=True), Gate("webhooks:secret-customer", 8)])
     task_id = make_task("paused").task_id
     with RunningServer(Pace()) as server:
         server.client.get(f"/api/v1/tasks/{task_id}")

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from actors.webhook import WebhookRequest, receiver_gate, webhook
+from actors.webhook import WebhookRequest, list_gates, webhook
 from broker.execution import outcomes
 from broker.testing import run_actor
 from state import Task, get_task, submit
@@ -122,7 +122,7 @@ class Board:
         sweep_expired()
 
     def _run(self, claimed: Claimed) -> Settlement:
-        declare_unseen(receiver_gate(WebhookRequest.model_validate(claimed.payload)))
+        declare_unseen(list_gates(WebhookRequest.model_validate(claimed.payload)))
         try:
             run = run_actor(webhook, claimed.payload, attempt=claimed.attempt, tenant=claimed.tenant)
         except Exception as failure:

@@ -1,13 +1,15 @@
 """Receivers that fail, hang, redirect or answer too late: retried, refused, or dead."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from actors.webhook import SCHEDULE, WebhookRequest, choose_wait, webhook
+from actors.webhook import AT_ONCE_OF_TENANT, SCHEDULE, WebhookRequest, choose_wait, webhook
 from state import cancel, get_attempts, get_task, list_dead_letters, submit
+from state.gates.operations import put_gate
 from state.settings import get_settings
 from state.webhooks.deliveries import list_deliveries
 from state.webhooks.secrets import show_secret
@@ -189,6 +191,16 @@ def test_a_slow_receiver_holds_up_nobody(board: Board, receivers: Callable[..., 
     ])  # fmt: skip
 
 
+def test_who_names_many_receivers_holds_few_threads(board: Board) -> None:
+    for port in range(1, 21):
+        board.complete(f"https://example.com:{port}/", tenant="greedy")
+    board.complete("https://example.com/", tenant="acme")
+    started = board.claim("webhooks", 30)
+    assert Counter(claimed.tenant for claimed in started) == {"greedy": AT_ONCE_OF_TENANT, "acme": 1}
+    put_gate("webhooks:greedy", max_concurrent=AT_ONCE_OF_TENANT + 3)
+    assert len(board.claim("webhooks", 30)) == 3
+
+
 def test_a_receiver_that_is_down_costs_no_attempts_beyond_its_breaker(
     board: Board, receivers: Callable[..., Receiver], connection: Observer
 ) -> None:
@@ -223,10 +235,10 @@ def test_the_gate_and_limits_of_a_delivery_are_those_that_the_actor_declares(boa
     board.complete(receiver.url, tenant="50%/acme")
     columns = "payload, queue, max_attempts, gates, gate_limits, max_age"
     [row] = board.read(f"SELECT {columns} FROM callboard.tasks WHERE actor = 'webhook'")
-    [gate] = webhook.spec.ask_gates(WebhookRequest.model_validate(row["payload"]))
-    assert gate.key == f"webhook:50%25%2Facme/{receiver.host}"
+    gates = webhook.spec.ask_gates(WebhookRequest.model_validate(row["payload"]))
+    assert {gate.key for gate in gates} == {f"webhook:50%25%2Facme/{receiver.host}", "webhooks:50%25%2Facme"}
     assert dict(zip(row["gates"], row["gate_limits"], strict=True)) == {
-        gate.key: gate.limit, "tenant:50%/acme": None
+        "tenant:50%/acme": None, **{gate.key: gate.limit for gate in gates}
     }  # fmt: skip
     assert (row["queue"], row["max_attempts"]) == (webhook.spec.queue, webhook.spec.max_attempts)
     assert row["max_age"] == webhook.spec.max_age()

@@ -6,11 +6,16 @@ from typing import Any
 from state.access.caller import Caller
 from state.access.permissions import may_run_all, require_may_run
 from state.agents import catalog as agents
+from state.database import fetch, retrying
 from state.errors import Forbidden, UnknownActor, UnknownAgent
 from state.tasks import catalog
 from state.tasks.reads import get_task
 
-_OF_AGENTS = ("agent", "project_run")  # actors whose payload names the agent that does the work
+_RUN = "project_run"
+_OF_AGENTS = ("agent", _RUN)  # actors whose payload names the agent that does the work
+
+
+_fetch = retrying(fetch)
 
 
 def require_may_run_payload(caller: Caller, actor: str, payload: Mapping[str, Any]) -> None:
@@ -31,6 +36,9 @@ def require_may_rerun(caller: Caller, task_id: str) -> None:
     if not may_run_all(caller):
         task = get_task(task_id, caller=caller)
         require_may_run_payload(caller, task.actor, task.payload)
+        if task.actor == _RUN:  # it may take other items than the one that its payload names, or has none yet
+            for named in _fetch("run_agents", {"id": task_id}):
+                require_may_run_payload(caller, _RUN, named)
 
 
 def list_forbidden_work(caller: Caller) -> list[dict[str, str]] | None:

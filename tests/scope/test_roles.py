@@ -161,3 +161,35 @@ def test_items_of_operators_run_for_operators(builder: Builder) -> None:
     with pytest.raises(Forbidden):  # the payload of its run names the agent
         state.resume(claimed.id, caller=SUBMITTER)
     assert retry_item(other, item.item_id, caller=SYSTEM).status == "pending"
+
+
+@pytest.mark.parametrize("verb", [state.resume, state.retry], ids=["resume", "retry"])
+def test_a_run_that_has_no_item_yet_runs_again_for_those_who_could_start_it(builder: Builder, verb: Any) -> None:
+    project_id = make_project()
+    dead = builder.kill(start_run(project_id, "single"))
+    for caller in (SUBMITTER, WITHOUT_KEYS):
+        with pytest.raises(Forbidden):
+            verb(dead, caller=caller)
+    assert state.redrive(all=True, caller=WITHOUT_KEYS).tasks == 0
+    assert verb(dead, caller=OPERATOR).status == "queued"
+    state.pause(dead, caller=SUBMITTER)
+    with pytest.raises(Forbidden):
+        state.resume(dead, caller=SUBMITTER)
+    state.cancel(dead)
+    free = next(item.item_id for item in list_items(project_id) if item.agent_name == "free")
+    named = builder.kill(start_run(project_id, "single", item_id=free, caller=SUBMITTER))
+    assert state.redrive(all=True, dry_run=True, caller=WITHOUT_KEYS).tasks == 1
+    assert verb(named, caller=SUBMITTER).status == "queued"
+
+
+def test_a_loop_goes_on_for_those_who_could_start_it(builder: Builder) -> None:
+    """Its run has a harmless item; after that come the others."""
+    project_id = create_project("p", items=[NewItem("x", "free", "run"), NewItem("y", "command", "run")]).project_id
+    claimed = builder.claim(start_run(project_id, "loop"))
+    begin_run("w1", claimed.id, claimed.epoch)
+    builder.end(claimed, "failed", error=CRASH)
+    assert state.get_task(claimed.id).status == "dead"
+    with pytest.raises(Forbidden):
+        state.retry(claimed.id, caller=SUBMITTER)
+    assert state.redrive(all=True, caller=WITHOUT_KEYS).tasks == 0
+    assert state.retry(claimed.id, caller=OPERATOR).status == "queued"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 from pydantic import Field
 
 from providers.errors import InvalidInput
@@ -181,7 +181,9 @@ def _open_image(data: bytes) -> Image.Image:
         if image.width * image.height > MAX_SOURCE_PIXELS:
             raise InvalidInput(f"The source image is too large: {image.width}x{image.height}")
         return image.convert("RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except UnidentifiedImageError as error:
+        raise InvalidInput(f"The source is not an image: none of {', '.join(SOURCE_FORMATS)}") from error
+    except (OSError, ValueError, SyntaxError, RuntimeError, Image.DecompressionBombError) as error:
         raise InvalidInput(f"The source is not a readable image: {error}") from error
 
 

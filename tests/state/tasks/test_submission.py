@@ -84,7 +84,8 @@ def test_a_repetition_after_a_lost_connection_adds_nothing(connection: Observer)
     connection.execute("LISTEN callboard_work")
     second = _insert_one(row, conn=None)
     assert first.model_dump(exclude={"progress"}) == second.model_dump(exclude={"progress"})
-    assert [each.payload for each in connection.notifies(timeout=10, stop_after=1)] == ["one"]  # the first may be lost
+    # One or two: the hint of the first may still be on its way.
+    assert {each.payload for each in connection.notifies(timeout=10, stop_after=1)} == {"one"}
     count: Any = connection.execute("SELECT count(*) AS n FROM callboard.events").fetchone()
     assert count["n"] == 1
 

@@ -1,15 +1,4 @@
--- The longest time that a queued task of each queue waits. The first task of each queue, lane and priority is found by
--- jumping from one to the next in the claim's index, so a million queued tasks cost no more than a few.
-WITH RECURSIVE heads AS (
-    (SELECT queue, lane, priority, available_at FROM callboard.tasks WHERE status = 'queued'
-     ORDER BY queue, lane, priority, rank LIMIT 1)
-    UNION ALL
-    SELECT n.queue, n.lane, n.priority, n.available_at
-    FROM heads h, LATERAL (
-        SELECT t.queue, t.lane, t.priority, t.available_at FROM callboard.tasks t
-        WHERE t.status = 'queued' AND (t.queue, t.lane, t.priority) > (h.queue, h.lane, h.priority)
-        ORDER BY t.queue, t.lane, t.priority, t.rank LIMIT 1
-    ) n
-)
+-- The longest time that a queued task of each queue waits.
+WITH RECURSIVE /*queue_heads*/
 SELECT queue, greatest(extract(epoch FROM callboard.now() - min(available_at)), 0)::double precision AS seconds
 FROM heads GROUP BY queue ORDER BY queue

@@ -1,16 +1,5 @@
--- Says whether there is work and whether any worker does it. The first task of each queue, lane and priority is found
--- by jumping from one to the next in the claim's index, so a million queued tasks cost no more than a few.
-WITH RECURSIVE heads AS (
-    (SELECT queue, lane, priority, available_at FROM callboard.tasks WHERE status = 'queued'
-     ORDER BY queue, lane, priority, rank LIMIT 1)
-    UNION ALL
-    SELECT n.queue, n.lane, n.priority, n.available_at
-    FROM heads h, LATERAL (
-        SELECT t.queue, t.lane, t.priority, t.available_at FROM callboard.tasks t
-        WHERE t.status = 'queued' AND (t.queue, t.lane, t.priority) > (h.queue, h.lane, h.priority)
-        ORDER BY t.queue, t.lane, t.priority, t.rank LIMIT 1
-    ) n
-), running AS (
+-- Says whether there is work and whether any worker does it.
+WITH RECURSIVE /*queue_heads*/, running AS (
     SELECT count(*) AS tasks, max(started_at) AS started_at FROM callboard.leases WHERE expires_at > callboard.now()
 ), newest AS (
     SELECT max(n.started_at) AS started_at

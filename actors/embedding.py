@@ -9,6 +9,7 @@ from broker import Context, task
 from providers.embedding import registry
 from providers.embedding.protocol import DIMENSIONS, Embeddings
 from providers.errors import InvalidInput, ProviderError
+from state.access.caller import Caller
 from state.agents import embedder
 from state.agents.embedder import Embedded, NotEmbedded
 from state.agents.events import get_event_text, store_embedding
@@ -70,7 +71,8 @@ def embedding(ctx: Context, request: EmbeddingRequest) -> Vectors | EmbeddedEven
 def _embed_event(ctx: Context, event_id: str, provider: str) -> EmbeddedEvent:
     try:
         with ctx.shielded():
-            text = get_event_text(event_id)
+            # Whoever has submitted the task names the event: one of another tenant does not exist for it.
+            text = get_event_text(event_id, caller=Caller("submitter", tenant=ctx.tenant))
     except AgentEventNotFound as missing:
         raise InvalidInput(str(missing)) from None
     embedded = _embed(ctx, provider, [text], DIMENSIONS)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pydantic import BaseModel, ConfigDict, Field
 
 from broker import Context, agent
+from providers.errors import InvalidInput
 from state.metrics.days import get_day
 from state.metrics.reads import TaskMetrics
 from state.schedules import declare_schedule
@@ -64,6 +65,8 @@ declare_schedule("daily report", "15 0 * * *", "agent", {"agent_name": "analytic
 @agent("analytics", "daily", priority="low")
 def report_day(ctx: Context, request: DailyInput) -> DailyReport:
     """Reports how the queues did on a day: tasks, failures, latencies, heartbeats, compared with the day before."""
+    if ctx.tenant is not None:
+        raise InvalidInput("The report is about the work of all tenants: a task of one tenant does not get it.")
     found = get_day(request.date)
     ctx.progress(50, f"{len(found.rows)} actors and agents on {found.day}")
     before = get_day(found.day - datetime.timedelta(days=1))

@@ -144,9 +144,9 @@ def get_event(event_id: str, *, caller: Caller = SYSTEM) -> Row:
 
 
 @retrying
-def get_event_text(event_id: str) -> str:
+def get_event_text(event_id: str, *, caller: Caller = SYSTEM) -> str:
     """Returns the text to embed."""
-    row = fetch_one("agent_event_text", {"id": event_id})
+    row = fetch_one("agent_event_text", {"id": event_id, "scope": caller.tenant})
     if row is None:
         raise AgentEventNotFound(event_id)
     return str(row["text"])[:LONGEST_EMBEDDED]

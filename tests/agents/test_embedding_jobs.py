@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 import tests.agents.memoryagents  # noqa: F401  (declares the agents that the tests use)
+from actors.embedding import embedding
+from broker.testing import run_actor
 from providers.embedding import registry
 from providers.embedding.protocol import DIMENSIONS
+from providers.errors import InvalidInput
 from state import LeaseLost, get_task, list_dead_letters, redrive, submit
 from state.agents.events import search, store_embedding
 from state.database import transaction
@@ -130,6 +133,20 @@ def test_the_vector_is_stored_only_for_the_owner_of_the_job(agent_worker: AgentW
         with transaction() as conn:
             store_embedding("w1", job.id, job.epoch, event_id, vector, "m", conn)
     assert connection.fetch_one("SELECT embedding_model FROM callboard.agent_events")["embedding_model"] == "m"
+
+
+def test_a_task_embeds_no_event_of_another_tenant(agent_worker: AgentWorker, connection: Observer) -> None:
+    event_id = agent_worker.complete(tenant="b")
+    with pytest.raises(InvalidInput, match=event_id):
+        run_actor(embedding, {"event_id": event_id}, tenant="a")
+    [own_job] = agent_worker.claim(queue="language")
+    agent_worker.settle(own_job, "canceled")
+    submit("embedding", {"event_id": event_id}, tenant="a")
+    [job] = agent_worker.claim(queue="language")
+    vector = registry.get("local").embed(["a"]).vectors[0]
+    with pytest.raises(LeaseLost), transaction() as conn:
+        store_embedding("w1", job.id, job.epoch, event_id, vector, "m", conn)
+    assert connection.fetch_one("SELECT embedding FROM callboard.agent_events")["embedding"] is None
 
 
 @pytest.mark.parametrize("vector", [[0.0] * 384, [float("nan")] * 384, [1e39, *[0.0] * 383]])

@@ -9,6 +9,7 @@ import pytest
 import state
 from actors.agent import agent
 from broker.testing import run_actor
+from providers.errors import InvalidInput
 from state.errors import InvalidPayload
 from state.metrics.measurement import Measurement
 from tests.metrics.clock import START, StandingClock
@@ -44,6 +45,11 @@ def two_days(make_task: TaskBuilder, clock: StandingClock, connection: Observer)
     while maintainer.take_turn():
         pass
     return maintainer
+
+
+def test_a_tenant_does_not_get_the_figures_of_all() -> None:
+    with pytest.raises(InvalidInput, match="all tenants"):
+        run_actor(agent, {"agent_name": "analytics", "task_type": "daily", "input": {}}, tenant="a")
 
 
 def test_a_day_that_is_over(two_days: Measurement, clock: StandingClock, connection: Observer) -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import httpx2
@@ -10,6 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import actors as _actors  # noqa: F401  (sets the broker)
+from broker.metrics.server import CONNECTIONS, MetricsServer
 from broker.metrics.waits import Waits
 from state import cancel, submit
 from state.database import Connection
@@ -131,3 +134,26 @@ def test_scrapes_at_once_share_a_snapshot_and_later_ones_get_a_new_one(monkeypat
 
     monkeypatch.setattr(prometheus, "run_verb", take)
     assert asyncio.run(scrape()) == [0, 1]
+
+
+def test_strangers_cannot_take_all_open_files_of_a_worker() -> None:
+    server = MetricsServer("127.0.0.1", 0)
+    server.start()
+    address = ("127.0.0.1", server.server_port)
+    try:
+        with ExitStack() as stack:
+            for _ in range(CONNECTIONS):
+                stack.enter_context(socket.create_connection(address))
+            further = stack.enter_context(socket.create_connection(address, 30))
+            assert further.recv(1) == b""
+        eventually(lambda: _answers(f"http://127.0.0.1:{address[1]}/metrics"))  # when the silent ones have left
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return "callboard_worker_threads" in httpx2.get(url, trust_env=False).text
+    except httpx2.TransportError:
+        return False

@@ -33,7 +33,7 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
     if "://" in text:
         text = URL_LOGIN.sub(rf"\1:{MASK}@", text)
         text = URL_TOKEN.sub(f"{MASK}@", text)
-    if "=" in text or ":" in text or "," in text:
+    if "=" in text or ":" in text or "," in text or "%3" in text or "--" in text:
         text = get_names().named.sub(_keep_name, text)
     return SHAPES.sub(MASK, text)
 
@@ -111,4 +111,4 @@ def _describe(value: object) -> str:
 
 
 def _keep_name(found: "re.Match[str]") -> str:
-    return f"{found['name'] or found['vague']}{MASK}"
+    return f"{found['name'] or found['vague'] or found['flag'] or found['vague_flag']}{MASK}"

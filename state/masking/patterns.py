@@ -13,7 +13,8 @@ _HEADERS = r"(?:proxy-)?authorization|(?:set-)?cookie"
 
 _TELLING = (
     r"[\w-]*(?:api[-_ ]?key|passw(?:or)?d|passphrase)|(?:[\w-]*[-_])?(?:secret(?:[-_]key[-_]base)?|credentials?|pat"
-    r"|(?:secret|private|access|encryption|signing|master|service[-_]role)[-_]?(?:access[-_]?)?key(?:[-_]?id)?"
+    r"|(?:secret|private|(?:shared[-_]?)?access|account|encryption|signing|master|service[-_]role)[-_]?(?:access[-_]?)?key"
+    r"(?:[-_]?id)?|shared[-_]?access[-_]?signature"
     r"|(?:client|app|shared|webhook|consumer)[-_]?secret|(?:access|refresh|id|auth|bearer|session|csrf|security)[-_]?token)"
     r"|x-amz-signature"
 )
@@ -63,15 +64,18 @@ class Names:
         telling = "|".join([_TELLING, *(re.escape(name) for name in extra)])
         self.telling = re.compile(f"(?i:{_HEADERS}|{telling})")
         self.vague = re.compile(f"(?i:{_VAGUE})")
-        # `name=value`, `name: value`, `"name": "value"` (also escaped), `('name', 'value')`. A quoted value ends with
-        # its quote or with the line, because Pydantic cuts long values.
+        # `name=value`, `name: value`, `"name": "value"` (also escaped), `('name', 'value')`, `name%3Dvalue` in a URL
+        # inside of a URL, `--name value`. A quoted value ends with its quote or with the line, because Pydantic cuts
+        # long values.
         start = r"(?<![\w-])"
-        between = r"(?:\\{0,4}[\"']?\s{0,4}(?:=>|[:=])\s{0,4}|\\{0,4}[\"'],\s{0,4})b?"
+        between = r"(?:\\{0,4}[\"']?\s{0,4}(?:=>|[:=]|%3[AaDd])\s{0,4}|\\{0,4}[\"'],\s{0,4})b?"
         quoted = r"(?P<{0}>\\{{0,4}}[\"'])(?:(?!(?P={0}))[^\n]){{0,8192}}"
         self.named = re.compile(
             rf"(?P<name>{start}(?i:(?P<header>{_HEADERS})|{telling}){between})"
             rf"(?:{quoted.format('q')}(?P=q)?|(?(header)[^\n\"']{{1,8192}}|[^\s\"'&,;<>)}}\]]{{1,8192}}))"
             rf"|(?P<vague>{start}(?i:{_VAGUE}){between}\\{{0,4}}[\"']?){_KEY_LIKE}"
+            rf"|(?P<flag>{start}(?=--)(?i:{telling}) {{1,4}})(?:{quoted.format('f')}(?P=f)?|[^\s\"']{{1,8192}})"
+            rf"|(?P<vague_flag>{start}(?=--)(?i:{_VAGUE}|--key) {{1,4}}[\"']?){_KEY_LIKE}"
         )
 
     def announces(self, name: str, value: object) -> bool:

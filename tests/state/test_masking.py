@@ -40,6 +40,13 @@ SHAPES = [
     "GITHUB_PAT={}",
     "SECRET_KEY_BASE={}",
     "SENTRY_DSN={}",
+    "AccountName=a;AccountKey={}==;EndpointSuffix=x",
+    "SharedAccessKeyName=root;SharedAccessKey={}",
+    "/login?next=%2Fa%3Faccess_token%3D{}",
+    "tool --password {} --verbose",
+    "tool --db-password '{}'",
+    "tool --token {}",
+    "callboard --key {} list",
 ]
 
 VARIABLES = [
@@ -67,6 +74,9 @@ HOSTILE = [
     "://a:",
     "a-",
     "'token','",
+    "--token ",
+    "--a-",
+    "--password '",
 ]
 
 
@@ -151,6 +161,11 @@ def test_a_log_call_with_objects(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line["event"] for line in lines] == ["failed", "failed again"]
     assert "ValueError" in lines[1]["exception"]
     assert CANARY not in json.dumps(lines)
+
+
+def test_words_around_flags_stay() -> None:
+    for text in ("use --token or --key to log in", "AccountKeyName=root", "-- key of the house", "50%3A a"):
+        assert mask(text) == text
 
 
 def test_what_a_library_logs_when_nobody_has_set_a_handler() -> None:

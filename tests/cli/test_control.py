@@ -1,5 +1,6 @@
 """`callboard pause`, `resume`, `retry`, `dlq`, `redrive` and `dismiss`."""
 
+from getpass import getuser
 from typing import Protocol
 
 import pytest
@@ -40,6 +41,8 @@ def test_pause_and_resume() -> None:
     assert succeed("pause", task_id) == f"{task_id} is paused.\n"
     assert answer("resume", task_id)["status"] == "queued"
     assert callboard("resume", task_id).returncode == 4
+    _, *moves = get_events(task_id)
+    assert [(event.data["to"], event.data["by"]) for event in moves] == [("paused", getuser()), ("queued", getuser())]
 
 
 def test_retry_with_another_field(kill: Kill) -> None:

@@ -10,6 +10,9 @@ def test_what_people_see(make_schedule: MakeSchedule) -> None:
     shown = succeed("schedules", "show", made)
     assert "At 06:30 on Monday through Friday (Europe/Berlin)" in shown
     assert "2030-05-16 06:30+02:00" in shown
+    changed = answer("schedules", "change", made, "--cron", "0 7 * * *", "--payload", '{"text": "b"}')
+    assert (changed["cron"], changed["timezone"], changed["payload"]["text"]) == ("0 7 * * *", "Europe/Berlin", "b")
+    assert "Say what to change" in refusal(2, "schedules", "change", made)
     task_id = succeed("schedules", "run", made).strip()
     [run] = answer("schedules", "runs", made)["items"]
     assert (run["task_id"], run["tick"]) == (task_id, None)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, Failure
+from deploy.cli.exits import BAD_INPUT, EXIT_CODES_HELP, NOT_FOUND, Failure
 from deploy.cli.options import BeforeOption, JsonOption, LimitOption, PriorityOption, TenantOption
 
 group = typer.Typer(no_args_is_help=True, epilog=EXIT_CODES_HELP)
@@ -120,6 +120,39 @@ def show(schedule_id: ScheduleId, as_json: JsonOption = False) -> None:
     _act("GET", schedule_id, as_json=as_json)
 
 
+@group.command("change", epilog=EXIT_CODES_HELP)
+def change(
+    schedule_id: ScheduleId,
+    name: Annotated[str | None, typer.Option(help="Another name.")] = None,
+    cron: Annotated[str | None, typer.Option(metavar="CRON", help="Another expression.")] = None,
+    timezone: Annotated[str | None, typer.Option(metavar="ZONE", help="Another time zone.")] = None,
+    payload: Annotated[str | None, typer.Option(metavar="PAYLOAD", help="JSON, @file, or - for stdin.")] = None,
+    catch_up: Annotated[CatchUpName | None, typer.Option(help="For missed ticks: none, one for all, or each.")] = None,
+    overlap: Annotated[OverlapName | None, typer.Option(help="Whether to start while the last one runs.")] = None,
+    jitter: Annotated[int | None, typer.Option(metavar="SECONDS", help="Start so many seconds after a tick.")] = None,
+    priority: PriorityOption = None,
+    max_attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="Attempts of each task.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change a schedule. What is not given stays as it is.
+
+    \b
+    Examples:
+      callboard schedules change sc_0199b2… --cron "0 7 * * *" --timezone Europe/Berlin
+    """
+    from deploy.cli.payloads import read_payload
+
+    options: dict[str, Any] = {
+        "name": name, "cron": cron, "timezone": timezone, "catch_up": catch_up, "overlap": overlap,
+        "jitter_seconds": jitter, "priority": priority, "max_attempts": max_attempts,
+        "payload": None if payload is None else read_payload(payload, []),
+    }  # fmt: skip
+    changes = {field: value for field, value in options.items() if value is not None}
+    if not changes:
+        raise Failure(BAD_INPUT, "Say what to change: `callboard schedules change --help` lists the options.")
+    _act("PATCH", schedule_id, as_json=as_json, changes=changes)
+
+
 @group.command("pause", epilog=EXIT_CODES_HELP)
 def pause(schedule_id: ScheduleId, as_json: JsonOption = False) -> None:
     """Pause a schedule: its ticks start nothing, and are not made up for.
@@ -198,13 +231,13 @@ def runs(
     print_page(found, tabulate_runs, command=command, if_empty="No runs yet.", as_json=as_json)
 
 
-def _act(method: str, path: str, *, as_json: bool) -> None:
+def _act(method: str, path: str, *, as_json: bool, changes: dict[str, Any] | None = None) -> None:
     from deploy.cli.connection import API, open_client
     from deploy.cli.output import open_console, print_json
     from deploy.cli.schedules import tabulate_schedule
 
-    with open_client() as client:
-        schedule = client.request(method, f"{API}/schedules/{path}")
+    with open_client(actors=changes is not None) as client:
+        schedule = client.request(method, f"{API}/schedules/{path}", json=changes)
     if as_json:
         print_json(schedule)
     else:

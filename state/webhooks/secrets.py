@@ -12,6 +12,7 @@ from state.webhooks.signatures import make_secret
 
 DEFAULT_OVERLAP = 24 * 3600.0
 MAX_OVERLAP = 30 * 24 * 3600.0
+MAX_SIGNING = 10  # secrets of a tenant: each adds a signature to a header, and receivers refuse long headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,12 @@ def rotate_secret(
     if not 0 <= overlap_seconds <= MAX_OVERLAP:
         raise InvalidPayload(f"overlap_seconds: must be 0 to {MAX_OVERLAP:g} seconds", "overlap_seconds")
     owner = choose_tenant(caller, tenant)
+    if overlap_seconds and len(_read(owner)) >= MAX_SIGNING:
+        raise InvalidPayload(
+            f"overlap_seconds: {MAX_SIGNING} secrets sign already. Wait until one expires, or rotate with 0: only the new "
+            "one signs then.",
+            "overlap_seconds",
+        )
     secret = make_secret()
     _rotate({"tenant": owner or "", "secret": secret, "overlap": overlap_seconds})
     return get_signing_secrets(owner)[0]

@@ -10,7 +10,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from state import get_attempts, get_events, get_task
 from state.access.caller import Caller
 from state.errors import Forbidden, InvalidPayload
-from state.webhooks.secrets import get_signing_secrets, list_secrets, rotate_secret, show_secret
+from state.webhooks.secrets import MAX_SIGNING, get_signing_secrets, list_secrets, rotate_secret, show_secret
 from tests.support.observer import Observer
 from tests.webhooks.conftest import Board
 from tests.webhooks.receiver import Received, Receiver, answer
@@ -52,6 +52,22 @@ def test_a_secret_that_has_become_known_can_end_at_once(board: Board, receiver: 
     board.complete(receiver.url)
     board.deliver()
     assert [is_signed_with(receiver.received[0], each) for each in (first, second, third)] == [False, False, True]
+
+
+def test_secrets_that_sign_are_few_as_receivers_refuse_long_headers(board: Board) -> None:
+    show_secret("acme")
+    for _ in range(MAX_SIGNING - 1):
+        rotate_secret("acme", overlap_seconds=100)
+    with pytest.raises(InvalidPayload, match="10 secrets sign already"):
+        rotate_secret("acme", overlap_seconds=100)
+    rotate_secret(overlap_seconds=100)  # of tasks without a tenant
+    board.clock.advance(101)
+    rotate_secret("acme", overlap_seconds=100)
+    assert len(list_secrets("acme")) == 2
+    for _ in range(MAX_SIGNING - 2):
+        rotate_secret("acme", overlap_seconds=100)
+    rotate_secret("acme", overlap_seconds=0)
+    assert len(list_secrets("acme")) == 1
 
 
 def test_several_rotations_within_the_overlap_keep_all_secrets_until_their_time(board: Board) -> None:

@@ -52,8 +52,8 @@ def rotate_secret(
     owner = choose_tenant(caller, tenant)
     if overlap_seconds and len(_read(owner)) >= MAX_SIGNING:
         raise InvalidPayload(
-            f"overlap_seconds: {MAX_SIGNING} secrets sign already. Wait until one expires, or rotate with 0: only the new "
-            "one signs then.",
+            f"overlap_seconds: {MAX_SIGNING} secrets sign already. Wait until one expires, or rotate with 0: "
+            "only the new one signs then.",
             "overlap_seconds",
         )
     secret = make_secret()

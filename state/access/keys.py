@@ -23,6 +23,7 @@ MAX_RATE_LIMIT = 1_000_000
 _KEY = re.compile(r"cbk_([0-9a-f]{32})_[0-9A-Za-z]{43}")
 _SECRET_CHARACTERS = string.ascii_letters + string.digits
 _SECRET_LENGTH = 43  # of 62 characters: 256 bits
+_REVOKED = "Your key has been revoked."
 _READ_PATIENCE = 3.0  # seconds that a server waits for the keys: requests wait for them as well
 
 
@@ -77,8 +78,11 @@ def create_key(
             "secret_hash": hash_key(key).hex(),
             "rate_limit": rate_limit,
             "by": caller.name,
+            "by_key": caller.key_id,
         }
     )
+    if row is None:
+        raise Forbidden(_REVOKED)
     log.info("key created", key_id=key_id, name=name, role=role, tenant=tenant, by=caller.name)
     return ApiKey(**row), key
 
@@ -95,7 +99,7 @@ def revoke_key(key_id: str, *, last: bool = False, caller: Caller = SYSTEM) -> A
     _require_operator(caller)
     if not is_key_id(key_id):
         raise KeyNotFound(key_id)
-    revoked = _revoke(key_id, last, caller.name)
+    revoked = _revoke(key_id, last, caller)
     log.info("key revoked", key_id=key_id, name=revoked.name, by=revoked.revoked_by)
     return revoked
 
@@ -127,18 +131,19 @@ def parse_key_id(key: str) -> str | None:
 
 
 @retrying
-def _insert(row: Mapping[str, str | int | None]) -> Row:
-    inserted = fetch_one("key_create", row)
-    assert inserted is not None  # noqa: S101  (an upsert always returns a row)
-    return inserted
+def _insert(row: Mapping[str, str | int | None]) -> Row | None:
+    return fetch_one("key_create", row)
 
 
 @retrying
-def _revoke(key_id: str, last: bool, by: str | None) -> ApiKey:
-    row = fetch_one("key_revoke", {"id": key_id, "last": last, "by": by})
+def _revoke(key_id: str, last: bool, caller: Caller) -> ApiKey:
+    row = fetch_one("key_revoke", {"id": key_id, "last": last, "by": caller.name, "by_key": caller.key_id})
     if row is None and (row := fetch_one("key", {"id": key_id})) is None:
         raise KeyNotFound(key_id)
     if row["revoked_at"] is None:
+        own = None if caller.key_id is None else fetch_one("key", {"id": caller.key_id})
+        if own is not None and own["revoked_at"] is not None:
+            raise Forbidden(_REVOKED)
         raise LastOperatorKey(key_id)
     return ApiKey(**row)
 

@@ -15,8 +15,9 @@ from state.access.caller import Caller
 from state.access.keys import ValidKeys, list_keys
 from state.errors import NotReady
 from taskapi import create_app
-from taskapi.access import keyring
+from taskapi.access import keyring, open_streams
 from taskapi.access.keyring import Keyring, Snapshot
+from taskapi.access.open_streams import OpenStreams
 from taskapi.access.rates import RateLimits
 from taskapi.api.problems import Problem
 from tests.access.conftest import LOCAL, MakeKey, forget_keys
@@ -159,6 +160,28 @@ def test_a_request_in_the_very_moment_in_which_a_read_ends_starts_another(monkey
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
     assert first.read_at < second.read_at
+
+
+def test_a_failure_that_nobody_expects_does_not_end_the_checks_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = [RuntimeError("unexpected")]
+
+    def read() -> ValidKeys:
+        if failures:
+            raise failures.pop()
+        return ValidKeys(True, {})
+
+    monkeypatch.setattr(keyring, "read_keys", read)
+    monkeypatch.setattr(open_streams, "_AFTER_ERROR", 0.0)
+
+    async def scenario() -> None:
+        streams = OpenStreams()
+        checks = asyncio.create_task(streams.keep_checked(Keyring(streams.end_refused)))
+        with streams.follow(Caller("reader", key_id="ck_revoked")):
+            await asyncio.sleep(20)
+            pytest.fail("the stream goes on")
+        checks.cancel()
+
+    asyncio.run(scenario())
 
 
 def test_if_the_keys_cannot_be_read_nobody_is_let_in(

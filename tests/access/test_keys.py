@@ -137,6 +137,21 @@ def test_two_operators_who_revoke_each_other_leave_one(connection: Observer, dat
     assert len([key for key in list_keys() if key.revoked_at is None]) == 1
 
 
+def test_a_revoked_key_gets_nobody_another_one_and_revokes_none() -> None:
+    """A server may take it for valid for some more seconds."""
+    leaked, other = (create_key(name, "operator")[0] for name in ("leaked", "other"))
+    caller = Caller("operator", key_id=leaked.id, name="leaked")
+    assert create_key("one more", "reader", caller=caller)[0].created_by == "leaked"
+    assert revoke_key(leaked.id, caller=caller).revoked_by == "leaked"
+    assert revoke_key(leaked.id, caller=caller).revoked_by == "leaked"  # as after a lost answer
+    for attack in (lambda: create_key("back", "operator", caller=caller), lambda: revoke_key(other.id, caller=caller)):
+        with pytest.raises(Forbidden, match="has been revoked"):
+            attack()
+    assert [(key.name, key.revoked_at is None) for key in list_keys()] == [
+        ("one more", True), ("other", True), ("leaked", False)
+    ]  # fmt: skip
+
+
 def test_uses_are_recorded_in_one_statement_and_never_go_back(connection: Observer, clock: Clock) -> None:
     keys = [create_key(f"k{n}", "reader")[0] for n in range(3)]
     record_key_uses({keys[0].id: 10.0, keys[1].id: 0.0, "ck_" + "0" * 32: 0.0})

@@ -61,8 +61,9 @@ class OpenStreams:
             await self._followed.wait()
             try:
                 snapshot = await keyring.get_snapshot()
-            except (DatabaseError, NotReady) as failure:
-                log.warning("keys of open streams not checked", error=str(failure).strip())
+            except Exception as failure:  # no failure may end the checks: streams of revoked keys would go on
+                expected = isinstance(failure, (DatabaseError, NotReady))
+                log.warning("keys of open streams not checked", error=str(failure).strip(), exc_info=not expected)
                 await asyncio.sleep(_AFTER_ERROR)
             else:
                 await asyncio.sleep(max(MAX_AGE - snapshot.age, 0.0))

@@ -13,6 +13,7 @@ from state.errors import InvalidPayload, ScheduleExists, ScheduleNotFound
 from state.logs import log
 from state.schedules.definition import Definition
 from state.schedules.reads import Schedule, get_schedule, read_row, to_definition
+from state.tasks.admission import require_may_run_payload
 from state.tasks.ids import new_schedule_id
 
 CHANGEABLE = frozenset(Definition.__slots__) - {"tenant"}
@@ -99,8 +100,10 @@ def pause_schedule(schedule_id: str, *, caller: Caller = SYSTEM) -> Schedule:
 
 
 def resume_schedule(schedule_id: str, *, caller: Caller = SYSTEM) -> Schedule:
-    """Goes on with the next tick from now. Does nothing if it is not paused."""
+    """Goes on with the next tick from now. Does nothing if it is not paused. Raises Forbidden if the caller may not
+    give its actor work."""
     row = read_row(schedule_id, caller=caller)
+    require_may_run_payload(caller, row["actor"], row["payload"])
     _set_next(schedule_id, to_definition(row).get_timetable().find_next(row["now"]), caller)
     return get_schedule(schedule_id, caller=caller)
 

@@ -7,6 +7,7 @@ from state.access.caller import SYSTEM, Caller
 from state.database import Row, fetch_one, retrying
 from state.errors import IllegalStep, InvalidPayload, StepNotFound, WorkflowNotFound
 from state.logs import log
+from state.workflows.control import require_may_go_on
 from state.workflows.definition import KEY
 from state.workflows.hints import announce_workflow
 from state.workflows.reads import StoredWorkflow, get_workflow
@@ -18,7 +19,8 @@ _LONGEST_NAME, _LONGEST_NOTE = 200, 2000
 
 def approve(workflow_id: str, key: str, *, by: str, note: str | None = None, caller: Caller = SYSTEM) -> StoredWorkflow:
     """Completes an approval that waits. Approving it twice is the same as once. Raises IllegalStep if it was decided
-    otherwise, has expired, or does not wait. What is recorded of who has decided names the caller's key as well."""
+    otherwise, has expired, or does not wait; Forbidden as resume_workflow does. What is recorded of who has decided
+    names the caller's key as well."""
     return _decide(workflow_id, key, "approved", by, note, caller)
 
 
@@ -36,6 +38,8 @@ def _decide(
     if re.fullmatch(KEY, key) is None:  # it may have characters that Postgres cannot store
         get_workflow(workflow_id, caller=caller)
         raise StepNotFound(workflow_id, key)
+    if decision == "approved":
+        require_may_go_on(workflow_id, caller)
     who = by if caller.name in (None, by) else f"{by} (key {caller.name})"
     row = _write(workflow_id, key, decision, who, note, caller)
     if row is None:

@@ -36,7 +36,7 @@ def resume_workflow(workflow_id: str, *, caller: Caller = SYSTEM) -> StoredWorkf
     """Lets a failed or escalated workflow go on after a person has repaired what failed. Raises StepsStillFailed while
     as many steps are failed as its threshold says; Forbidden if the caller may not give the agents of all its open
     steps work."""
-    _require_may_go_on(workflow_id, caller)
+    require_may_go_on(workflow_id, caller)
     asked = {"id": workflow_id, "scope": caller.tenant, "by": caller.name}
     rows, in_doubt = _run("workflow_resume", asked)
     if not rows:
@@ -51,7 +51,8 @@ def resume_workflow(workflow_id: str, *, caller: Caller = SYSTEM) -> StoredWorkf
     return get_workflow(workflow_id, caller=caller)
 
 
-def _require_may_go_on(workflow_id: str, caller: Caller) -> None:
+def require_may_go_on(workflow_id: str, caller: Caller) -> None:
+    """Raises Forbidden if the caller may not give the agents of all its open steps work."""
     if may_run_all(caller):
         return
     for step in get_workflow(workflow_id, caller=caller).steps:

@@ -13,8 +13,10 @@ from state.projects.items import NewItem, add_items, create_project, retry_item
 from state.projects.queue import start_many, start_run
 from state.projects.reads import list_items
 from state.projects.runs import begin_run
+from state.schedules.changes import create_schedule, pause_schedule, resume_schedule
 from state.tasks.batches import submit_each
 from state.workflows import Workflow, cancel_workflow, create_task, create_workflow, resume_workflow
+from state.workflows.approvals import approve, reject
 from tests.scope.world import CRASH, Builder
 
 SUBMITTER = Caller("submitter", name="sam")
@@ -193,3 +195,23 @@ def test_a_loop_goes_on_for_those_who_could_start_it(builder: Builder) -> None:
         state.retry(claimed.id, caller=SUBMITTER)
     assert state.redrive(all=True, caller=WITHOUT_KEYS).tasks == 0
     assert state.retry(claimed.id, caller=OPERATOR).status == "queued"
+
+
+def test_an_approval_starts_no_command_for_those_who_may_not_give_it() -> None:
+    steps = [
+        {"key": "ask", "kind": "approval"},
+        {"key": "work", "agent_name": "command", "task_type": "run", "after": ["ask"]},
+    ]
+    ids = [create_workflow(Workflow.model_validate({"name": "w", "steps": steps})).workflow_id for _ in range(2)]
+    with pytest.raises(Forbidden):
+        approve(ids[0], "ask", by="eve", caller=WITHOUT_KEYS)
+    assert approve(ids[0], "ask", by="olga", caller=OPERATOR).get_step("work").status == "running"
+    assert reject(ids[1], "ask", by="eve", caller=WITHOUT_KEYS).get_step("ask").status == "rejected"
+
+
+def test_a_paused_schedule_is_resumed_by_those_who_may_give_its_work() -> None:
+    schedule_id = create_schedule("nightly", "0 3 * * *", "agent", COMMAND).schedule_id
+    assert pause_schedule(schedule_id, caller=WITHOUT_KEYS).paused  # stopping is for all
+    with pytest.raises(Forbidden):
+        resume_schedule(schedule_id, caller=WITHOUT_KEYS)
+    assert not resume_schedule(schedule_id, caller=OPERATOR).paused

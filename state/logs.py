@@ -95,6 +95,13 @@ _LEVELS = ("debug", "info", "warning", "error", "critical")
 _enabled_levels: tuple[str, ...] = ()
 
 
+def log_request(event: str, **fields: object) -> None:
+    """Writes what somebody has asked for. Silent in a program that has not configured our logs: structlog would print
+    to its stdout."""
+    if "info" in _enabled_levels:
+        log.info(event, **fields)
+
+
 def log_transitions(rows: Sequence[dict[str, Any]], **common: str | None) -> None:
     log_transitions_as("info", rows, **common)
 

@@ -76,7 +76,7 @@ def test_a_closed_page_loses_nothing(client: httpx2.Client) -> None:
 
 
 def test_the_commands_of_readme(board: Board) -> None:
-    block = (ROOT / "README.md").read_text().split("```")[3]
+    _, program, block, *_ = (ROOT / "README.md").read_text().split("```")[1::2]
     submit, stream, watch = (line.split("   ")[0].strip() for line in block.strip().splitlines())
     address = board.announcement["url"].removeprefix("http://")
 
@@ -94,6 +94,9 @@ def test_the_commands_of_readme(board: Board) -> None:
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
 
+    printed = run(f"{sys.executable} -c {shlex.quote(program.removeprefix('python'))}")
+    assert "progress Step " in printed
+    assert "/api/v1/contents/gc_" in printed.splitlines()[-1]
     task = json.loads(run(submit))
     assert re.fullmatch("tq_[0-9a-f]{32}", task["task_id"])
     assert "event: done" in run(stream, **{"<task_id>": task["task_id"]})

@@ -14,7 +14,7 @@ from state import jsonsafe
 from state.access.caller import ROLES, SYSTEM, Caller, Role
 from state.database import Row, fetch, fetch_one, retrying
 from state.errors import Forbidden, InvalidPayload, KeyNotFound, LastOperatorKey
-from state.logs import log
+from state.logs import log_request
 from state.tasks.ids import is_key_id, new_key_id
 
 MAX_NAME = 200
@@ -83,7 +83,7 @@ def create_key(
     )
     if row is None:
         raise Forbidden(_REVOKED)
-    log.info("key created", key_id=key_id, name=name, role=role, tenant=tenant, by=caller.name)
+    log_request("key created", key_id=key_id, name=name, role=role, tenant=tenant, by=caller.name)
     return ApiKey(**row), key
 
 
@@ -100,7 +100,7 @@ def revoke_key(key_id: str, *, last: bool = False, caller: Caller = SYSTEM) -> A
     if not is_key_id(key_id):
         raise KeyNotFound(key_id)
     revoked = _revoke(key_id, last, caller)
-    log.info("key revoked", key_id=key_id, name=revoked.name, by=revoked.revoked_by)
+    log_request("key revoked", key_id=key_id, name=revoked.name, by=revoked.revoked_by)
     return revoked
 
 

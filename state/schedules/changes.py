@@ -10,7 +10,7 @@ from state.agents.guard import require_may_create
 from state.database import Parameters, Row, fetch, retrying
 from state.database.errors import AlreadyExists
 from state.errors import InvalidPayload, ScheduleExists, ScheduleNotFound
-from state.logs import log
+from state.logs import log_request
 from state.schedules.definition import Definition
 from state.schedules.reads import Schedule, get_schedule, read_row, to_definition
 from state.tasks.admission import require_may_run_payload
@@ -58,7 +58,7 @@ def insert_schedule(
             return get_schedule(schedule_id)
         except ScheduleNotFound:
             raise ScheduleExists(definition.name, definition.tenant) from None
-    log.info("schedule created", schedule_id=schedule_id, schedule=definition.name, by=caller.name)
+    log_request("schedule created", schedule_id=schedule_id, schedule=definition.name, by=caller.name)
     return get_schedule(schedule_id)
 
 
@@ -75,7 +75,7 @@ def change_schedule(schedule_id: str, *, caller: Caller = SYSTEM, **changes: Any
                 break  # otherwise a tick has come in between
         except AlreadyExists:
             raise ScheduleExists(wanted.name, wanted.tenant) from None
-    log.info("schedule changed", schedule_id=schedule_id, fields=sorted(changes), by=caller.name)
+    log_request("schedule changed", schedule_id=schedule_id, fields=sorted(changes), by=caller.name)
     return get_schedule(schedule_id, caller=caller)
 
 
@@ -112,7 +112,7 @@ def delete_schedule(schedule_id: str, *, caller: Caller = SYSTEM) -> None:
     """Its history and its tasks stay."""
     read_row(schedule_id, caller=caller)
     if _fetch("schedule_delete", {"id": schedule_id, "scope": caller.tenant}):
-        log.info("schedule deleted", schedule_id=schedule_id, by=caller.name)
+        log_request("schedule deleted", schedule_id=schedule_id, by=caller.name)
 
 
 def read_clock() -> datetime:
@@ -123,4 +123,4 @@ def read_clock() -> datetime:
 
 def _set_next(schedule_id: str, next_at: datetime | None, caller: Caller) -> None:
     if _fetch("schedule_pause", {"id": schedule_id, "next_at": next_at, "scope": caller.tenant}):
-        log.info("schedule resumed" if next_at else "schedule paused", schedule_id=schedule_id, by=caller.name)
+        log_request("schedule resumed" if next_at else "schedule paused", schedule_id=schedule_id, by=caller.name)

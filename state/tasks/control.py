@@ -6,7 +6,7 @@ from state.access.caller import SYSTEM, Caller
 from state.database import Row, fetch
 from state.database.notifier import notify_control, notify_tasks
 from state.gates.waking import wake
-from state.logs import log
+from state.logs import log_request
 from state.settings import get_settings
 from state.tasks import deadletters
 from state.tasks.admission import require_may_rerun
@@ -50,7 +50,7 @@ def delete(task_id: str, *, caller: Caller = SYSTEM) -> None:
     rows = _run("hide", task_id, [], caller)
     if not rows:
         raise make_refusal(task_id, "delete", caller)
-    log.info("task deleted", task_id=task_id, by=caller.name)
+    log_request("task deleted", task_id=task_id, by=caller.name)
     wake(rows[0]["gates"])
 
 
@@ -66,7 +66,7 @@ def _stop(verb: str, task_id: str, evidence: list[Evidence], caller: Caller, **p
     if rows[0]["status"] == "running":  # only asked to stop
         notify_control()
         notify_tasks([task_id])
-        log.info("stop requested", task_id=task_id, verb=verb, by=caller.name)
+        log_request("stop requested", task_id=task_id, verb=verb, by=caller.name)
     else:
         announce(rows, left_gates=True, by=caller.name)
     return get_task(task_id, caller=caller)

@@ -42,8 +42,8 @@ def test_it_waits_for_what_an_earlier_run_has_left(
     connection.execute(OPEN, ["sb_1", run_id])
     seen = []
 
-    def look_and_end(*of: Any) -> list[StillRunning]:
-        seen.append(list_leftovers(*of))
+    def look_and_end(*of: Any, **options: Any) -> list[StillRunning]:
+        seen.append(list_leftovers(*of, **options))
         connection.execute(END, ["sb_1"])
         return seen[-1]
 

@@ -21,7 +21,6 @@ def _fresh() -> Iterator[None]:
     ("name", "value", "complaint"),
     [
         ("PORT", "80000", "less than or equal to 65535"),
-        ("HOST", "0.0.0.0", "loopback"),
         ("PULSE_SECONDS", "20", "a third of CALLBOARD_LEASE_SECONDS"),
         ("LEASE_SECONDS", "inf", "finite"),
         ("TOKEN_LIMIT", "many", "valid integer"),

@@ -75,8 +75,8 @@ def test_every_statement_can_be_prepared_whichever_parameters_are_given(connecti
 def test_a_statement_gives_the_same_rows_on_every_kind_of_connection(database_url: str) -> None:
     task_id = submit("quick", {"x": 'a "b" \\ ü'}, tenant="acme").task_id
     asked: list[tuple[str, Parameters]] = [
-        ("task", {"id": task_id}),
-        ("tasks_of_many", {"ids": [task_id]}),
+        ("task", {"id": task_id, "scope": None}),
+        ("tasks_of_many", {"ids": [task_id], "scope": None}),
         ("owned", {"id": task_id, "epoch": 0, "worker": "w1"}),  # has no columns
         ("gate_create", {"key": "tenant:acme"}),  # returns no rows
     ]

@@ -5,25 +5,26 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from state.settings import get_settings
 from taskapi.api.problems import Problem
+from taskapi.guard.layer import Layer
 
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 _OWN_SITES = {"same-origin", "none"}  # none: the visitor's own doing, such as an address typed in
 
 
-class BrowserGuard:
+class BrowserGuard(Layer):
     """Refuses requests that a browser has sent for a page of another origin, whatever the method. Origins that
     CALLBOARD_CORS_ORIGINS names may do what our own pages may."""
 
     def __init__(self, app: ASGIApp, pages: frozenset[str]) -> None:
         """`pages`: paths that answer HTML, to which a link from anywhere may lead."""
-        self._app = app
+        super().__init__(app)
         self._pages = pages
         self._allowed = frozenset(get_settings().cors_origins)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self._is_foreign(scope, Headers(scope=scope)):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._is_foreign(scope, Headers(scope=scope)):
             raise Problem("foreign-origin", "A web page of another origin has sent this request.")
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
     def _is_foreign(self, scope: Scope, headers: Headers) -> bool:
         origins, sites = headers.getlist("origin"), headers.getlist("sec-fetch-site")

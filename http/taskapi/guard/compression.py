@@ -5,7 +5,9 @@ import gzip
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from taskapi.guard.layer import Layer
 
 _TEXTS = {
     "application/json",
@@ -22,14 +24,8 @@ _LEVEL = 5
 _THREAD_BYTES = 64 * 1024  # compressing more than that takes a millisecond or two: not on the event loop
 
 
-class Compression:
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+class Compression(Layer):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         accepted = accepts_gzip(Headers(scope=scope))
         start: Message | None = None  # of an answer that may be compressed; held back until its body is known
 
@@ -45,7 +41,7 @@ class Compression:
                 await send(await _compress(begun, message))
             await send(message)
 
-        await self._app(scope, receive, send_compressed)
+        await self.app(scope, receive, send_compressed)
 
 
 def accepts_gzip(headers: Headers) -> bool:

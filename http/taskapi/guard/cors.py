@@ -4,11 +4,12 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from state.settings import get_settings
+from taskapi.guard.layer import Layer
 
 
-class ConfiguredOrigins:
+class ConfiguredOrigins(Layer):
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._allowed = {origin.encode() for origin in get_settings().cors_origins}
         self._sharing = CORSMiddleware(
             app,
@@ -18,8 +19,6 @@ class ConfiguredOrigins:
             expose_headers=("X-Request-ID", "Retry-After", "Location"),
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        allowed = scope["type"] == "http" and any(
-            name == b"origin" and value in self._allowed for name, value in scope["headers"]
-        )
-        await (self._sharing if allowed else self._app)(scope, receive, send)
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        allowed = any(name == b"origin" and value in self._allowed for name, value in scope["headers"])
+        await (self._sharing if allowed else self.app)(scope, receive, send)

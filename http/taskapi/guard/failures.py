@@ -1,20 +1,15 @@
 """Answers to failures: what the guards refuse, and what nobody has expected."""
 
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from state.logs import log
 from taskapi.api.problems import to_problem
+from taskapi.guard.layer import Layer
 
 
-class FailureAnswers:
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+class FailureAnswers(Layer):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False
 
         async def send_and_note(message: Message) -> None:
@@ -23,7 +18,7 @@ class FailureAnswers:
             await send(message)
 
         try:
-            await self._app(scope, receive, send_and_note)
+            await self.app(scope, receive, send_and_note)
         except ClientDisconnect:
             pass  # the client left in the middle of its request: there is nobody to answer
         except Exception as failure:

@@ -1,6 +1,8 @@
 """Headers of every answer, errors included: what browsers may not do with it."""
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from taskapi.guard.layer import Layer
 
 _NO_FRAMES = b"frame-ancestors 'none'"
 _POLICY = b"content-security-policy"
@@ -13,23 +15,17 @@ _HEADERS = (
 )
 
 
-class SecurityHeaders:
+class SecurityHeaders(Layer):
     """An answer that names a header itself keeps it. Its Content-Security-Policy also gets `frame-ancestors`."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = complete(list(message.get("headers", ())))
             await send(message)
 
-        await self._app(scope, receive, send_with_headers)
+        await self.app(scope, receive, send_with_headers)
 
 
 def complete(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -1,25 +1,23 @@
 """Bodies are application/json: an HTML form cannot send that, and a script of another origin must ask first (CORS)."""
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from taskapi.api.problems import Problem
+from taskapi.guard.layer import Layer
 
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 
-class JsonBodies:
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] not in _SAFE_METHODS:
+class JsonBodies(Layer):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in _SAFE_METHODS:
             headers = Headers(scope=scope)
             types = headers.getlist("content-type")
             if any(not _is_json(each) for each in types) or (not types and _has_body(headers)):
                 detail = "Send the body with Content-Type: application/json (curl: --json, or -H and -d)."
                 raise Problem("unsupported-media-type", detail, headers={"Accept": "application/json"})
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
 
 def _is_json(media_type: str) -> bool:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from state.database.errors import DatabaseError
 from state.errors import NotReady
 from taskapi.api.problems import Problem
+from taskapi.guard.layer import Layer
 
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?")
 _FORWARDED = re.compile(  # by proxies, content delivery networks and the load balancers of clouds
@@ -26,21 +27,21 @@ _REMEDY = (
 )
 
 
-class NetworkGuard:
+class NetworkGuard(Layer):
     """Refuses strangers while there are no API keys. With keys, the key of a request decides, whatever its address and
     Host are: a browser never sends a key by itself, so DNS rebinding gains nothing."""
 
     def __init__(self, app: ASGIApp, serves_strangers: Callable[[Scope], Awaitable[bool]]) -> None:
-        self._app = app
+        super().__init__(app)
         self._serves_strangers = serves_strangers
         self._open = False  # for ever, once it is true: rows of keys are never deleted
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._open:
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._open:
             stranger = find_stranger(scope)
             if stranger is not None and not await self._may_pass(scope):
                 raise stranger
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
     async def _may_pass(self, scope: Scope) -> bool:
         if scope["path"] == _LIVENESS:  # must not need the database, or a failure of it restarts every server

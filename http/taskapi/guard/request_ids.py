@@ -5,22 +5,18 @@ from contextlib import suppress
 
 import structlog
 import uuid_utils
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from taskapi.guard.layer import Layer
 
 _HEADER = b"x-request-id"
 _SANE = re.compile(rb"[A-Za-z0-9._:=@-]{1,128}")  # nothing that could break out of a log line or a header
 
 
-class RequestIds:
+class RequestIds(Layer):
     """Takes the id that the client has sent, so that its log and ours name the request alike, or makes one."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _find(scope) or f"rq_{uuid_utils.uuid7().hex}"
         # asyncio may start a request in the context of the one before it on the same connection.
         structlog.contextvars.clear_contextvars()
@@ -31,7 +27,7 @@ class RequestIds:
                 message["headers"] = [*message.get("headers", ()), (_HEADER, request_id.encode())]
             await send(message)
 
-        await self._app(scope, receive, send_with_id)
+        await self.app(scope, receive, send_with_id)
 
 
 def get_request_id() -> str | None:

@@ -1,20 +1,18 @@
 """Opens a span for each request, below that of the client if it has sent its `traceparent`."""
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from state.tracing import is_tracing, note_failure, open_span
 from taskapi.api.operation import find_operation
+from taskapi.guard.layer import Layer
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class RequestTraces:
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not is_tracing():
-            await self._app(scope, receive, send)
+class RequestTraces(Layer):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_tracing():
+            await self.app(scope, receive, send)
             return
         sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
         method = scope["method"] if scope["method"] in _METHODS else "_OTHER"  # a client may send any word
@@ -33,4 +31,4 @@ class RequestTraces:
                         note_failure(span, str(message["status"]))
                 await send(message)
 
-            await self._app(scope, receive, send_and_note)
+            await self.app(scope, receive, send_and_note)

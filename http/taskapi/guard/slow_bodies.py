@@ -6,20 +6,18 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taskapi.api.problems import Problem
+from taskapi.guard.layer import Layer
 
 
-class BodyDeadline:
+class BodyDeadline(Layer):
     """A body has `grace` seconds, and a second more for each `rate` bytes that have arrived."""
 
     def __init__(self, app: ASGIApp, grace: float = 10.0, rate: float = 16 * 1024) -> None:
-        self._app = app
+        super().__init__(app)
         self._grace = grace
         self._rate = rate
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         deadline: float | None = None
         whole = False  # after the body, or once the answer has begun, `receive` waits for the client to leave
 
@@ -42,4 +40,4 @@ class BodyDeadline:
             whole = True
             await send(message)
 
-        await self._app(scope, receive_in_time, note_answer)
+        await self.app(scope, receive_in_time, note_answer)

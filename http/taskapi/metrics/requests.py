@@ -3,9 +3,10 @@
 import time
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from taskapi.api.operation import find_operation
+from taskapi.guard.layer import Layer
 
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
@@ -25,14 +26,8 @@ _SECONDS = Histogram(
 )
 
 
-class RequestMetrics:
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+class RequestMetrics(Layer):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
 
         async def send_and_note(message: Message) -> None:
@@ -45,4 +40,4 @@ class RequestMetrics:
             await send(message)
 
         scope.setdefault("state", {})  # shared with the copies that are made of the scope further inside
-        await self._app(scope, receive, send_and_note)
+        await self.app(scope, receive, send_and_note)

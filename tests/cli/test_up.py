@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 import psutil
 import pytest
 
@@ -82,6 +83,8 @@ def test_brings_up_everything(board: Board) -> None:
     assert board.is_ready()
     eventually(lambda: len(board.workers()) >= 1, what="a worker is ready")
     run_task(board)
+    health = httpx2.get(f"{board.announcement['url']}/health", trust_env=False).json()
+    assert health["components"]["recall"]["status"] == "vector"  # though no role of ours may create it
 
 
 def test_a_killed_worker_process_comes_back(board: Board) -> None:

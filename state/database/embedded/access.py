@@ -11,6 +11,7 @@ from psycopg import sql
 
 from state.database.embedded.passwords import ROLES, Passwords, make_verifier
 from state.database.fragments import read_filled
+from state.database.statements import statement
 from state.disk import sync
 
 _RULES = """\
@@ -32,12 +33,14 @@ def asks_for_passwords(data: Path) -> bool:
         return False
 
 
-def ask_for_passwords(data: Path, give: Callable[[Path], None], run: Callable[[str], None]) -> None:
-    """Makes the roles, then the rules: if this is interrupted, the next start does it again. `run` runs a script as the
-    superuser while no server runs; `give` makes a file that of Postgres's account."""
+def ask_for_passwords(data: Path, give: Callable[[Path], None], run: Callable[[str, str], None]) -> None:
+    """Makes the roles, then the rules: if this is interrupted, the next start does it again. `run` runs a script in a
+    database as the superuser while no server runs; `give` makes a file that of Postgres's account."""
+    for database in ("template1", "postgres"):  # the first one for databases that are made later
+        run(database, f"{statement('schema_vector_extension')};\n\n")  # only a superuser may create pgvector
     known = passwords_of(data).read_or_make()
     verifiers = {role: sql.Literal(make_verifier(known[role])) for role in ROLES}
-    run(sql.SQL(read_filled(_SCRIPT)).format(**verifiers).as_string())
+    run("postgres", sql.SQL(read_filled(_SCRIPT)).format(**verifiers).as_string())
     _replace(data / "pg_hba.conf", _rules(data), give)
 
 

@@ -4,6 +4,7 @@ of the folder."""
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 from state.database.embedded.access import ask_for_passwords, asks_for_passwords
@@ -51,7 +52,7 @@ def launch(data: Path, lock: FileLock, *, remove_lock_files: bool) -> None:
             path.unlink(missing_ok=True)
     lock.mark(_MARK)
     if not asks_for_passwords(data):
-        ask_for_passwords(data, account.give, lambda text: _run_script(data, text, account, lock))
+        ask_for_passwords(data, account.give, partial(_run_script, data, account, lock))
     quoted = str(sockets).replace('"', '""')
     settings = ("listen_addresses=", f'unix_socket_directories="{quoted}"', "unix_socket_permissions=0700")
     server = [str(binaries / "postgres"), "-D", str(data), *(word for each in settings for word in ("-c", each))]
@@ -60,9 +61,9 @@ def launch(data: Path, lock: FileLock, *, remove_lock_files: bool) -> None:
         raise NotReady(f"The embedded Postgres cannot be started: {done.stderr.strip()}")
 
 
-def _run_script(data: Path, text: str, account: Account, lock: FileLock) -> None:
+def _run_script(data: Path, account: Account, lock: FileLock, database: str, text: str) -> None:
     """Runs SQL as the superuser, in a server of its own that nobody can connect to."""
-    command = [str(find_binaries() / "postgres"), *_SINGLE_USER, "-D", str(data), "postgres"]
+    command = [str(find_binaries() / "postgres"), *_SINGLE_USER, "-D", str(data), database]
     done = _run(command, account, lock, text)
     if done.returncode != 0:
         raise NotReady(f"The roles of the embedded Postgres in {data} cannot be made: {done.stderr.strip()}")

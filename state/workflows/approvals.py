@@ -40,7 +40,7 @@ def _decide(
         raise StepNotFound(workflow_id, key)
     if decision == "approved":
         require_may_go_on(workflow_id, caller)
-    who = by if caller.name in (None, by) else f"{by} (key {caller.name})"
+    who = by if caller.key_id is None or caller.name == by else f"{by} (key {caller.name})"
     row = _write(workflow_id, key, decision, who, note, caller)
     if row is None:
         raise WorkflowNotFound(workflow_id)

@@ -86,7 +86,7 @@ def test_a_worker_boots_and_runs_what_does_not_need_the_gate(worker: Start, lock
             assert ended(submit("note", {}).task_id).status == "completed"
         assert {get_task(each).attempt for each in ids} == {0}
     eventually(lambda: all(get_task(each).attempt > 0 for each in ids[:2]))  # free again, without anybody's help
-    assert get_gate("provider:flaky")["declared_concurrent"] == 20
+    eventually(lambda: get_gate("provider:flaky")["declared_concurrent"] == 20, what="the gate is declared")
 
 
 def test_a_429_does_not_keep_other_tasks_from_ending(worker: Start, lock: Lock, tmp_path: Path) -> None:

@@ -17,13 +17,16 @@ from broker.worker.maintenance import Maintenance
 from state import NewTask, submit_many
 from state.maintenance import housekeeping, losses, sweep
 from state.maintenance.housekeeping import Housekeeping, TurnFailed
-from state.workers.identity import Identity, Sibling
+from state.maintenance.maintainer import become_maintainer
+from state.workers.identity import Identity, Sibling, is_dead
 from state.workers.registry import list_workers, register
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.observer import Observer
 
 Make = Callable[[], tuple[str, Maintenance]]
+
+SHORT_LEASE = 0.3
 
 
 @pytest.fixture
@@ -66,7 +69,8 @@ class Broken(Housekeeping):
 
 class Slow(Housekeeping):
     def do_turn(self) -> bool:
-        time.sleep(0.5)
+        began = time.monotonic()
+        eventually(lambda: time.monotonic() - began > SHORT_LEASE)
         return False
 
 
@@ -75,7 +79,7 @@ def test_a_maintainer_whose_turn_fails_or_takes_too_long_steps_down(
     turn: type[Housekeeping], make: Make, holder: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if turn is Slow:
-        monkeypatch.setattr(maintenance, "LEASE_SECONDS", 0.3)
+        monkeypatch.setattr(maintenance, "LEASE_SECONDS", SHORT_LEASE)
     turns = []
 
     def begin_turns() -> Housekeeping:
@@ -92,8 +96,16 @@ def test_a_maintainer_whose_turn_fails_or_takes_too_long_steps_down(
     name, second = make()
     second.update([], True)
     eventually(lambda: holder() == name)
+    asked: list[tuple[str, bool]] = []
+
+    def ask(worker: str) -> bool:
+        asked.append((worker, become_maintainer(worker)))
+        return asked[-1][1]
+
+    monkeypatch.setattr(maintenance, "become_maintainer", ask)
+    first._not_before = 0.0  # as if its pause were over
     first.update([], True)  # told by an old pulse
-    time.sleep(1.5)  # a turn of both
+    eventually(lambda: ("w1", False) in asked and asked.count((name, True)) >= 2, what="both have asked")
     assert holder() == name
 
 
@@ -176,8 +188,15 @@ def test_a_maintainer_suspended_for_longer_than_its_lease_does_no_turn(
 
 
 def test_a_dead_process_of_the_same_host_is_recovered_and_replaced_as_maintainer(
-    make: Make, holder: Callable[[], str | None], connection: Observer
+    make: Make, holder: Callable[[], str | None], connection: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    looked: list[str] = []
+
+    def look(sibling: Sibling) -> bool:
+        looked.append(sibling.id)
+        return is_dead(sibling)
+
+    monkeypatch.setattr(maintenance, "is_dead", look)
     me = Identity.of_this_process()
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         other = replace(me, id="other", pid=process.pid, start_ticks=None)
@@ -187,7 +206,7 @@ def test_a_dead_process_of_the_same_host_is_recovered_and_replaced_as_maintainer
         )
         name, mine = make()
         mine.update([Sibling("other", process.pid, None)], False)
-        time.sleep(1.2)  # a look at it
+        eventually(lambda: len(looked) >= 2, what="what follows from the first look is done")
         assert (holder(), len(list_workers())) == ("other", 1)
         process.kill()
 

@@ -6,12 +6,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from getpass import getuser
 from pathlib import Path
 
 import uvicorn
 
-from state.access.caller import Caller
+from deploy.cli.person import find_person
 from taskapi import create_app
 
 _POLL = 0.002
@@ -31,17 +30,9 @@ def serve_locally(*, actors: bool) -> Iterator[str]:
             server.stop()
 
 
-def _find_user() -> str | None:
-    """Returns who has started the command: the history says it of a pause or a cancel."""
-    try:
-        return getuser()
-    except (KeyError, OSError):  # a user without a name, as in some containers
-        return None
-
-
 class _Server:
     def __init__(self, path: str, actors: bool) -> None:
-        self._app = create_app(caller=Caller("operator", name=_find_user()), import_actors=actors)
+        self._app = create_app(caller=find_person(), import_actors=actors)
         config = uvicorn.Config(
             self._app, uds=path, log_config=None, access_log=False, lifespan="on", ws="none", loop="asyncio",
             timeout_graceful_shutdown=1,

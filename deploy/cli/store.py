@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from deploy.cli.destination import find_server
-from deploy.cli.exits import BAD_INPUT, NO_DATABASE, NOT_FOUND, NOT_POSSIBLE, Failure
+from deploy.cli.exits import BAD_INPUT, NO_DATABASE, Failure
 
 if TYPE_CHECKING:
     from state.settings import Settings
@@ -16,41 +16,17 @@ _REMEDY = "Is it running? `make up` starts everything; CALLBOARD_DATABASE_URL sa
 @contextmanager
 def open_store(*, current_schema: bool = True) -> Iterator[None]:
     """The verbs of `state` work inside this context. Commands that migrate the schema set `current_schema` to False."""
-    from state import errors
     from state.database import close_database
     from state.database.errors import DatabaseUnavailable
     from state.database.notifier import flush_hints
+    from state.errors import NotReady
 
     if current_schema and (server := find_server()) is not None:
         raise Failure(BAD_INPUT, f"This command needs the database itself, not the server {server.url}.")
     try:
         _open(current_schema)
         yield
-    except (
-        errors.TaskNotFound,
-        errors.UnknownActor,
-        errors.WorkflowNotFound,
-        errors.StepNotFound,
-        errors.ProjectNotFound,
-        errors.ItemNotFound,
-        errors.ScheduleNotFound,
-    ) as missing:
-        raise Failure(NOT_FOUND, str(missing)) from missing
-    except (errors.InvalidPayload, errors.InvalidWorkflow) as refused:
-        raise Failure(BAD_INPUT, str(refused)) from refused
-    except (
-        errors.IllegalTransition,
-        errors.DedupKeyTaken,
-        errors.IllegalWorkflow,
-        errors.IllegalStep,
-        errors.IllegalItemStatus,
-        errors.QueueAlreadyRunning,
-        errors.RunReplaced,
-        errors.ScheduleBusy,
-        errors.ScheduleExists,
-    ) as refused:
-        raise Failure(NOT_POSSIBLE, str(refused)) from refused
-    except errors.NotReady as reason:
+    except NotReady as reason:
         raise Failure(NO_DATABASE, str(reason)) from reason
     except DatabaseUnavailable as lost:
         raise Failure(NO_DATABASE, f"The database cannot be reached: {_join_lines(lost)}. {_REMEDY}") from lost

@@ -16,7 +16,7 @@ from taskclient.retries import Backoff, is_temporary, read_retry_after
 _T = TypeVar("_T")
 _TASKS = "/api/v1/tasks"
 _REPEATABLE = frozenset(("GET", "HEAD", "PUT"))
-BATCH = 100  # tasks of one request; the server takes at most as many
+BATCH = 100  # tasks of one request: the server takes more, but its answer leaves out tasks beyond 8 MiB
 
 
 class TaskOptions(TypedDict, total=False):

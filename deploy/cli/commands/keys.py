@@ -1,18 +1,15 @@
-"""`callboard keys`: creates, lists and revokes API keys, at a server, or with the database alone: that is how the first
-key is made."""
+"""`callboard keys`: creates, lists and revokes API keys. With the database alone, the first one is made."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deploy.cli.destination import find_server
-from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, NOT_POSSIBLE, Failure
+from deploy.cli.exits import EXIT_CODES_HELP, NOT_FOUND, Failure
 from deploy.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from state.access.caller import Caller
 
 group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES_HELP)
 
@@ -54,10 +51,12 @@ def create(
       key=$(callboard keys create ci --role submitter)
       callboard keys create ci --role submitter --json | jq -r .key
     """
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_json
 
     body = {"name": name, "role": role, "tenant": tenant, "rate_limit": rate_limit}
-    created = _create_here(**body) if find_server() is None else _request("POST", "", json=body)
+    with open_client() as client:
+        created = client.request("POST", f"{API}/keys", json=body)
     if as_json:
         print_json(created)
         return
@@ -75,9 +74,11 @@ def list_keys(as_json: JsonOption = False) -> None:
       callboard keys list
       callboard keys list --json | jq '.items[] | select(.revoked_at == null and .last_used_at == null)'
     """
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_rows
 
-    rows = _list_here() if find_server() is None else _list_remotely()
+    with open_client() as client:
+        rows = list(client.pages(f"{API}/keys"))
     print_rows(rows, _tabulate, if_empty="No keys: programs of this machine need none.", as_json=as_json)
 
 
@@ -97,84 +98,34 @@ def revoke(
     """
     from urllib.parse import quote
 
+    from deploy.cli.connection import API, open_client
     from deploy.cli.output import print_json
 
-    if last or find_server() is None:  # the last one needs the database itself
-        revoked = _revoke_here(key_id, last)
-    else:
-        _request("DELETE", f"/{quote(key_id, safe='')}")
-        revoked = {"key_id": key_id}
+    if last:
+        _revoke_last(key_id)
+    try:
+        with open_client() as client:
+            client.request("DELETE", f"{API}/keys/{quote(key_id, safe='')}")
+            [revoked] = [key for key in client.pages(f"{API}/keys") if key["key_id"] == key_id] if as_json else [None]
+    except Failure as failure:
+        if failure.exit_code == NOT_FOUND:
+            raise Failure(NOT_FOUND, f"{failure} `callboard keys` shows their ids.") from failure
+        raise
     if as_json:
         print_json(revoked)
     else:
-        typer.echo(f"{revoked['key_id']} is revoked.")
+        typer.echo(f"{key_id} is revoked.")
 
 
-def _request(method: str, path: str, **options: Any) -> Any:
-    from deploy.cli.connection import API, open_client
-
-    with open_client() as client:
-        return client.request(method, f"{API}/keys{path}", **options)
-
-
-def _list_remotely() -> list[dict[str, Any]]:
-    from deploy.cli.connection import API, open_client
-
-    with open_client() as client:
-        return list(client.pages(f"{API}/keys"))
-
-
-def _create_here(**given: Any) -> dict[str, Any]:
-    from deploy.cli.store import open_store
-    from state.access.keys import create_key
-
-    with open_store():
-        created, key = create_key(**given, caller=_name_person())
-    return {**_dump(created), "key": key}
-
-
-def _list_here() -> list[dict[str, Any]]:
-    from deploy.cli.store import open_store
-    from state.access import keys as verbs
-
-    with open_store():
-        return [_dump(key) for key in verbs.list_keys()]
-
-
-def _revoke_here(key_id: str, last: bool) -> dict[str, Any]:
+def _revoke_last(key_id: str) -> None:
+    """The API keeps the last operator's key: only who has the database itself may leave it without one."""
+    from deploy.cli.person import find_person
     from deploy.cli.store import open_store
     from state.access.keys import revoke_key
-    from state.errors import KeyNotFound, LastOperatorKey
+    from state.errors import KeyNotFound
 
-    with open_store():
-        try:
-            return _dump(revoke_key(key_id, last=last, caller=_name_person()))
-        except KeyNotFound as missing:
-            raise Failure(NOT_FOUND, f"{missing} `callboard keys` shows their ids.") from missing
-        except LastOperatorKey as refused:
-            raise Failure(NOT_POSSIBLE, str(refused)) from refused
-
-
-def _name_person() -> "Caller":
-    from getpass import getuser
-
-    from state.access.caller import Caller
-
-    try:
-        return Caller("operator", name=getuser())
-    except (KeyError, OSError):  # a user without a name, as in containers
-        return Caller("operator")
-
-
-def _dump(key: Any) -> dict[str, Any]:
-    """As the HTTP API shows a key."""
-    from dataclasses import asdict
-
-    from pydantic_core import to_jsonable_python
-
-    row = asdict(key)
-    dumped: dict[str, Any] = to_jsonable_python({"key_id": row.pop("id"), **row})
-    return dumped
+    with open_store(), suppress(KeyNotFound):  # the request that follows says so
+        revoke_key(key_id, last=True, caller=find_person())
 
 
 def _tabulate(rows: list[dict[str, Any]]) -> "Table":

@@ -18,8 +18,9 @@ check: $(INSTALLED)
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 
+# GROUP=drain for one group; ARGS for more, such as ARGS="--rounds 1 --enforce".
 bench: $(INSTALLED)
-	.venv/bin/python -m tests.bench
+	.venv/bin/python -m tests.bench $(GROUP:%=--group %) $(ARGS)
 
 $(INSTALLED): requirements.txt pyproject.toml
 	@if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then \

@@ -1,4 +1,4 @@
-"""The bench: Callboard beside stock dramatiq-pg and procrastinate, on one Postgres, in one run.
+"""The bench: Callboard beside its peers and beside bare servers, on one machine, in one run.
 
 Kept free of imports: the peers' own Python (another venv) loads modules of this package too.
 """

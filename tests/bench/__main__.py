@@ -1,78 +1,130 @@
-"""`python -m tests.bench`: Callboard beside its peers; see --help."""
+"""`python -m tests.bench`: Callboard beside its peers and beside bare servers; see --help."""
 
 import argparse
 import importlib.metadata
+import json
 import os
+import platform
+import resource
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from rich.console import Console
 
-from tests.bench import peer_venv
-from tests.bench.commits import commit_rate
-from tests.bench.contender import PROCESSES, THREADS, BenchError
-from tests.bench.measures import QUICK, Sizes, catalog, keys
-from tests.bench.processes import Children
-from tests.bench.report import lines, print_table
-from tests.bench.roster import roster
-from tests.bench.rounds import run_rounds
-from tests.bench.server import Server
+from tests.bench.groups.group import Group
+from tests.bench.groups.registry import GROUPS
+from tests.bench.groups.sizes import QUICK, Sizes
+from tests.bench.harness import venvs
+from tests.bench.harness.bench import Bench
+from tests.bench.harness.commits import commit_rate
+from tests.bench.harness.errors import BenchError, Unavailable
+from tests.bench.harness.postgres import Server
+from tests.bench.harness.processes import Children
+from tests.bench.harness.redis import PERSISTENCE, Redis
+from tests.bench.peers.roster import PEERS, Roster
+from tests.bench.peers.sizes import PROCESSES, THREADS
+from tests.bench.results.report import Report, lines, print_table
+from tests.bench.results.results import Results
+from tests.bench.results.row import CALLBOARD, Row, make_rows
 
-COMMITS = "pgbench"
+OUTPUT = venvs.ROOT / "build" / "bench.json"
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, one round: does it run at all")
+    parser.add_argument("--group", action="append", choices=[*GROUPS], help="one group; may be repeated (default: all)")
+    parser.add_argument("--quick", action="store_true", help="small sizes, one turn: does it run at all")
     parser.add_argument("--rounds", type=int, help="how often everything is measured (default 3, quick 1)")
-    known = sorted({*keys(catalog(QUICK)), COMMITS})
-    parser.add_argument("--only", default="", help=f"comma-separated, of: {', '.join(known)}")
+    parser.add_argument("--peers", default=",".join(PEERS), help=f"comma-separated, of: {', '.join(PEERS)}; or none")
     parser.add_argument("--peers-only", action="store_true", help="without Callboard")
+    parser.add_argument("--history", type=int, help="finished tasks of the group history (default 1,000,000)")
+    parser.add_argument("--enforce", action="store_true", help="end with 1 if a bar is missed")
+    parser.add_argument("--json", type=Path, default=OUTPUT, help="where the results are written (%(default)s)")
     parser.add_argument("--dir", type=Path, help="where the temporary Postgres lives: the disk that is measured")
     options = parser.parse_args(argv)
-    options.only = [key for key in options.only.split(",") if key]
-    if unknown := set(options.only) - set(known):
-        parser.error(f"unknown in --only: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    options.peers = [name for name in options.peers.split(",") if name and name != "none"]
+    if unknown := set(options.peers) - set(PEERS):
+        parser.error(f"unknown in --peers: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
     return options
 
 
-def bench(options: argparse.Namespace, console: Console, folder: Path, children: Children) -> int:
+def choose_sizes(options: argparse.Namespace) -> Sizes:
     sizes = QUICK if options.quick else Sizes()
-    rounds = options.rounds or (1 if options.quick else 3)
-    measurements = [m for m in catalog(sizes) if not options.only or set(m.keys) & set(options.only)]
-    contenders = roster(children, folder, quick=options.quick, peers_only=options.peers_only)
+    if options.history:
+        sizes = Sizes(**{**sizes.__dict__, "history": options.history})
+    return sizes
+
+
+def describe(server: Server, options: argparse.Namespace) -> dict[str, str]:
+    """On what the run was made; printed above it, and kept with its results."""
+    found = {} if options.peers_only else {CALLBOARD: importlib.metadata.version("callboard")}
+    for venv in (venvs.PEERS, venvs.OBAN) if options.peers else ():
+        try:
+            found.update(venvs.versions(venv))
+        except Unavailable as reason:
+            print(f"{venv.name}: {reason}", flush=True)
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "postgres": server.describe(),
+        "redis": " ".join(PERSISTENCE[:4]).replace("--", ""),
+        "python": platform.python_version(),
+        "machine": f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start",
+        "workers": f"{PROCESSES} processes of {THREADS} places",
+        "versions": ", ".join(f"{name} {version}" for name, version in found.items()),
+    }
+
+
+def run_groups(bench: Bench, groups: Sequence[Group], rounds: int, *, quick: bool) -> list[Row]:
+    for number in range(rounds):
+        for group in groups:
+            bench.where = f"[{number + 1}/{rounds} {group.name}]"
+            for measurement in group.measurements:
+                if measurement.once and number:
+                    continue
+                for turn in range(1 if quick else measurement.turns):
+                    bench.turn = number * measurement.turns + turn
+                    measurement.run(bench)
+    return [row for group in groups for row in make_rows(group.name, group.metrics, bench.results)]
+
+
+def run_bench(options: argparse.Namespace, console: Console, folder: Path, children: Children) -> int:
+    sizes = choose_sizes(options)
     server = Server(folder, children)
-
-    ours = {} if options.peers_only else {"callboard": importlib.metadata.version("callboard")}
-    versions = ", ".join(f"{name} {version}" for name, version in {**ours, **peer_venv.versions()}.items())
-    load = os.getloadavg()[0]
-    print(f"{server.describe()}; Python {sys.version.split()[0]}; {os.cpu_count()} cores, load {load:.1f}")
-    print(f"{versions}; workers: {PROCESSES} processes x {THREADS} threads")
-    if load > 1:
+    meta = describe(server, options)
+    for name, text in meta.items():
+        print(f"{name}: {text}")
+    if os.getloadavg()[0] > 1:
         print("the machine is busy with something else: the numbers will be noisy")
+    rates = [commit_rate(server, children, clients, sizes.commits_seconds) for clients in (1, 16)]
+    meta["commits"] = f"{rates[0]:,.0f}/s with 1 client, {rates[1]:,.0f}/s with 16 (pgbench, one row each)"
+    print(f"commits: {meta['commits']}", flush=True)
 
-    commits = []
-    if not options.only or COMMITS in options.only:
-        for clients in (1, 16):
-            rate = commit_rate(server, children, clients, sizes.commits_seconds)
-            commits.append(f"{rate:,.0f} with {clients} client{'s' * (clients > 1)}")
-        print(f"pgbench, single-row insert commits per second: {', '.join(commits)}", flush=True)
-
-    results = run_rounds(server, contenders, measurements, rounds)
-    metrics = [metric for measurement in measurements for metric in measurement.metrics]
-    names = [contender.name for contender in contenders]
-    print_table(console, metrics, names, results)
-    if commits:
-        print(f"pgbench, single-row insert commits per second: {', '.join(commits)}")
-    for line in lines(metrics, names, results):
+    bench = Bench(
+        server=server,
+        children=children,
+        folder=folder,
+        roster=Roster(server, Redis(folder, children), children, folder),
+        results=Results(),
+        peers=options.peers,
+        with_callboard=not options.peers_only,
+    )
+    groups = [GROUPS[name](sizes) for name in options.group or GROUPS]
+    report = Report(meta, run_groups(bench, groups, options.rounds or (1 if options.quick else 3), quick=options.quick))
+    print_table(console, report.rows)
+    for line in lines(report.rows):
         print(line)
-    for failure in results.failures:
-        print(f"failed: {failure}", file=sys.stderr)
-    return 1 if results.failures else 0
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(report.as_json(), indent=1) + "\n")
+    print(f"written: {options.json}")
+    missed = report.missed()
+    for text in missed:
+        print(f"missed: {text}", file=sys.stderr)
+    return 1 if options.enforce and missed else 0
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -84,13 +136,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(width=None if sys.stdout.isatty() else 160)
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sig, _interrupt)  # one clean way out; SIGINT too, as a shell's background jobs ignore it
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # thousands of streams, in the processes that are started
     try:
-        peer_venv.ensure()
         with (
             tempfile.TemporaryDirectory(prefix="callboard-bench-", dir=options.dir) as folder,
             Children(Path(folder)) as children,
         ):
-            return bench(options, console, Path(folder), children)
+            return run_bench(options, console, Path(folder), children)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

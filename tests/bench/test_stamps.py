@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import stamps
-from tests.bench.stamps import Stamps
+from tests.bench.peers import stamps
+from tests.bench.peers.stamps import Stamps
 
 
 def test_stamps_of_many_threads_are_all_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

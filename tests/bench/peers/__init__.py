@@ -1,1 +1,1 @@
-"""App modules of the peers: run by `.bench-venv`, never imported by Callboard's own venv."""
+"""Callboard and its peers as contenders: an app each, and the command that starts its workers."""

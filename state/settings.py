@@ -50,8 +50,17 @@ class Settings(BaseSettings):
     demo_providers: bool = Field(
         False, description="`callboard up` plays the remote providers on this machine, without keys."
     )
+    servers: int = Field(
+        1, ge=1, le=64, description="HTTP server processes that `callboard up` starts; they share the port."
+    )
     processes: int = Field(2, ge=1, le=256, description="Worker processes that `callboard up` starts.")
     threads: int = Field(8, ge=1, le=1024, description="Threads of each worker process that `callboard up` starts.")
+    coroutines: int = Field(
+        100,
+        ge=1,
+        le=10_000,
+        description="Tasks of async actors that each worker process runs at once, beside its threads.",
+    )
     lease_seconds: float = Field(30, ge=1, description="How long a lease lasts without being renewed by its worker.")
     pulse_seconds: float = Field(2, gt=0, description="How often a worker renews its leases.")
     grace_seconds: float = Field(5, ge=0, description="How long running tasks may finish after SIGTERM.")

@@ -157,6 +157,14 @@ class Connection(psycopg.Connection[DictRow]):
             self.pgconn.exit_pipeline_mode()
         return answers
 
+    def sync(self) -> None:
+        """Waits for a sign of life from the server, without a transaction."""
+        with self._close_on_error():
+            self.pgconn.enter_pipeline_mode()
+            self.pgconn.pipeline_sync()
+            self._wait_for_results()
+            self.pgconn.exit_pipeline_mode()
+
     def _prepare_call(self, name: str, parameters: Parameters) -> PreparedCall:
         """Prepares the statement unless it is prepared for this shape. There are few shapes of each statement."""
         values = [parameters[each] for each in parameters_of(name)]

@@ -12,11 +12,12 @@ from psycopg import sql
 from state.database.connection import Connection
 from state.database.errors import kind_of
 from state.database.notifier import EVERYTHING
-from state.database.queries import connect, fetch
+from state.database.queries import connect
 from state.logs import log
 
 _CHECK_SECONDS = 2.0
 _RECONNECT_SECONDS = 1.0
+_READ_ONLY = (b"default_transaction_read_only", b"in_hot_standby")
 
 Heard = Callable[[Sequence[str]], None]  # called with the names in a hint
 
@@ -119,7 +120,8 @@ class Listener:
 
 
 def require_writable(connection: Connection) -> None:
-    """Raises an error if the server has vanished, or if it was demoted: a standby sends no hints."""
-    [row] = fetch("writable", {}, connection)
-    if not row["writable"]:
+    """Raises an error if the server has vanished, or if it was demoted: a standby sends no hints. The server reports
+    these settings by itself, so that no transaction is needed to ask for them."""
+    connection.sync()
+    if any(connection.pgconn.parameter_status(name) != b"off" for name in _READ_ONLY):
         raise psycopg.errors.ReadOnlySqlTransaction("the server is read-only")

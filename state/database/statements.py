@@ -11,7 +11,7 @@ from state.database.fragments import read_code
 
 _FOLDER = Path(__file__).parents[1] / "sql"
 
-UNPREPARED = frozenset({"tasks", "agent_events_left_out"})
+UNPREPARED = frozenset({"agent_events_left_out"})
 """Statements whose best plan depends on the values of their filters: Postgres plans them anew for each call."""
 
 

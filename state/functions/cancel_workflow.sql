@@ -50,10 +50,3 @@ BEGIN
     )
     SELECT its_status, /*move_result*/ FROM moved m;
 END $$;
-
--- For servers of release 22: can go when no server of it runs any more.
-CREATE OR REPLACE FUNCTION callboard.cancel_workflow(its_id text, why text) RETURNS TABLE (
-    workflow_status text, id text, epoch integer, actor text, queue text, before text, status text, gates text[]
-) LANGUAGE sql AS $$
-    SELECT * FROM callboard.cancel_workflow(its_id, why, NULL)
-$$;

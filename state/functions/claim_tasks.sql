@@ -1,16 +1,20 @@
 -- Gives a worker the tasks that it can start now, best first. The commit of this call carries the epoch.
 --
 -- Threads run tasks of thread_queues, coroutines run tasks of coroutine_queues. Each kind reads only its own queues,
--- so tasks of the other kind cost nothing, however many are queued. Up to `ahead` more tasks of the actors in
--- short_actors (a few milliseconds each) come from thread_queues, as long as no other task comes before them.
--- known_actors: the actors that this worker can run; NULL: all.
+-- so tasks of the other kind cost nothing, however many are queued. A queue in both lists is mixed: there threads leave
+-- the tasks of async_actors alone, and coroutines those of sync_actors. Neither looks at more than 256 tasks of the
+-- other kind to find its own: those further back have to wait. A queue in one list gives all its tasks to that kind.
+-- Up to `ahead` more tasks of the actors in short_actors (a few milliseconds each) come from thread_queues, as long as
+-- no other task comes before them. known_actors: the actors that this worker can run; NULL: all.
 --
 -- First the heads of every queue and lane are merged without locks, to see how many each may give. Then exactly that
--- many are locked (locking all heads would hide them from other workers) and led through their gates. There are
+-- many are locked (locking all heads would hide them from other workers) and led through their gates. In a mixed queue
+-- the heads themselves are locked: to read it again would mean to pass the tasks of the other kind again. There are
 -- several rounds, because a task may stop at a gate, or may be for another worker.
 CREATE OR REPLACE FUNCTION callboard.claim_tasks(
     worker text, claim_no bigint, thread_queues text[], coroutine_queues text[], threads integer, coroutines integer,
-    ahead integer, short_actors text[], known_actors text[], retry_share double precision, lease interval
+    ahead integer, short_actors text[], known_actors text[], sync_actors text[], async_actors text[],
+    retry_share double precision, lease interval
 ) RETURNS TABLE (
     id text, epoch integer, actor text, queue text, lane text, attempt integer, attempts_before integer,
     max_attempts integer, payload jsonb,
@@ -22,6 +26,9 @@ SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
+    mixed constant text[] := ARRAY(SELECT q FROM unnest(thread_queues) AS q WHERE q = ANY (coroutine_queues));
+    mixed_window constant integer := 256;
+    others text[];             -- actors of the other kind
     queue_names text[];
     open_queues text[];
     places integer;
@@ -48,6 +55,7 @@ DECLARE
 BEGIN
     FOR kind IN 1..2 LOOP
         queue_names := CASE kind WHEN 1 THEN thread_queues ELSE coroutine_queues END;
+        others := CASE kind WHEN 1 THEN async_actors ELSE sync_actors END;
         places := CASE kind WHEN 1 THEN threads ELSE coroutines END;
         before := cardinality(taken);
         CONTINUE WHEN cardinality(queue_names) = 0;
@@ -61,11 +69,16 @@ BEGIN
             FROM unnest(ARRAY['primary', 'retry']) AS l(lane),
                  unnest(queue_names) AS q(queue),
                  LATERAL (
-                    SELECT t.id, t.gates, t.actor
-                    FROM callboard.tasks t
-                    WHERE t.status = 'queued' AND t.queue = q.queue AND t.lane = l.lane AND NOT t.gates && closed
-                      AND t.id <> ALL (taken) AND t.actor <> ALL (strangers)
-                    ORDER BY t.priority, t.rank, t.id
+                    SELECT w.id, w.gates, w.actor
+                    FROM (
+                        SELECT t.id, t.gates, t.actor
+                        FROM callboard.tasks t
+                        WHERE t.status = 'queued' AND t.queue = q.queue AND t.lane = l.lane AND NOT t.gates && closed
+                          AND t.id <> ALL (taken) AND t.actor <> ALL (strangers)
+                        ORDER BY t.priority, t.rank, t.id
+                        LIMIT free_left + 1 + CASE WHEN q.queue = ANY (mixed) THEN mixed_window ELSE 0 END
+                    ) AS w
+                    WHERE q.queue <> ALL (mixed) OR w.actor <> ALL (others)
                     LIMIT free_left + 1
                  ) h
             WHERE NOT EXISTS (
@@ -96,12 +109,18 @@ BEGIN
                     FROM unnest(ARRAY['primary', 'retry']) AS l(lane),
                          unnest(open_queues) AS q(queue),
                          LATERAL (
-                            SELECT t.id, t.queue, t.lane, t.priority, t.rank, t.actor, t.available_at
-                            FROM callboard.tasks t
-                            WHERE t.status = 'queued' AND t.queue = q.queue AND t.lane = l.lane AND NOT t.gates && closed
-                              AND t.id <> ALL (taken) AND t.actor <> ALL (strangers)
-                            ORDER BY t.priority, t.rank, t.id
-                            LIMIT wanted
+                            SELECT w.*
+                            FROM (
+                                SELECT t.id, t.queue, t.lane, t.priority, t.rank, t.actor, t.available_at
+                                FROM callboard.tasks t
+                                WHERE t.status = 'queued' AND t.queue = q.queue AND t.lane = l.lane
+                                  AND NOT t.gates && closed AND t.id <> ALL (taken) AND t.actor <> ALL (strangers)
+                                ORDER BY t.priority, t.rank, t.id
+                                LIMIT wanted + CASE WHEN q.queue = ANY (mixed) THEN mixed_window ELSE 0 END
+                            ) AS w
+                            WHERE q.queue <> ALL (mixed) OR w.actor <> ALL (others)
+                            -- More of a mixed queue, as other workers may have locked the first ones.
+                            LIMIT wanted + CASE WHEN q.queue = ANY (mixed) THEN wanted + 32 ELSE 0 END
                          ) h
                 ), depths AS (
                     SELECT count(*) FILTER (WHERE h.lane = 'primary')::integer AS primary_depth,
@@ -138,6 +157,24 @@ BEGIN
                             LIMIT a.tasks
                             FOR NO KEY UPDATE SKIP LOCKED
                          ) c
+                    WHERE a.queue <> ALL (mixed)
+                    UNION ALL
+                    SELECT c.*
+                    FROM allowed a,
+                         LATERAL (
+                            SELECT t.*
+                            FROM (
+                                SELECT h.id FROM heads h
+                                WHERE h.queue = a.queue AND h.lane = a.lane ORDER BY h.priority, h.rank, h.id
+                            ) AS h, LATERAL (
+                                SELECT t.id, t.priority, t.rank, t.gates, t.actor
+                                FROM callboard.tasks t
+                                WHERE t.id = h.id AND t.status = in_queue
+                                FOR NO KEY UPDATE SKIP LOCKED
+                            ) AS t
+                            LIMIT a.tasks
+                         ) c
+                    WHERE a.queue = ANY (mixed)
                 )
                 SELECT array_agg(c.id ORDER BY c.priority, c.rank, c.id), bool_or(c.gates <> '{}'),
                        array_agg(DISTINCT c.actor) FILTER (WHERE c.actor <> ALL (known_actors))
@@ -206,4 +243,19 @@ BEGIN
            m.checkpoint, m.tokens, m.cost, m.tenant, m.gates, waking, busy
     FROM moved m
     ORDER BY m.priority, m.rank, m.id;
+END $$;
+
+CREATE OR REPLACE FUNCTION callboard.claim_tasks(  -- for release 23, which has no mixed queues
+    worker text, claim_no bigint, thread_queues text[], coroutine_queues text[], threads integer, coroutines integer,
+    ahead integer, short_actors text[], known_actors text[], retry_share double precision, lease interval
+) RETURNS TABLE (
+    id text, epoch integer, actor text, queue text, lane text, attempt integer, attempts_before integer,
+    max_attempts integer, payload jsonb,
+    checkpoint jsonb, tokens bigint, cost numeric, tenant text, gates text[], to_wake text[], contended boolean
+) LANGUAGE plpgsql
+AS $$
+BEGIN
+    RETURN QUERY SELECT * FROM callboard.claim_tasks(
+        worker, claim_no, thread_queues, coroutine_queues, threads, coroutines, ahead, short_actors, known_actors, '{}', '{}',
+        retry_share, lease);
 END $$;

@@ -3,10 +3,14 @@
 CREATE OR REPLACE FUNCTION callboard.count_finished() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.status IN (/*finished*/) AND OLD.hidden_at IS NULL THEN
-        INSERT INTO callboard.finished_counts (status, tasks) VALUES (OLD.status, -1);
+        INSERT INTO callboard.finished_counts (status, tasks, actor, error_type)
+        VALUES (OLD.status, -1, CASE OLD.status WHEN 'dead' THEN OLD.actor END,
+                CASE OLD.status WHEN 'dead' THEN OLD.error ->> 'type' END);
     END IF;
     IF NEW.status IN (/*finished*/) AND NEW.hidden_at IS NULL THEN
-        INSERT INTO callboard.finished_counts (status, tasks) VALUES (NEW.status, 1);
+        INSERT INTO callboard.finished_counts (status, tasks, actor, error_type)
+        VALUES (NEW.status, 1, CASE NEW.status WHEN 'dead' THEN NEW.actor END,
+                CASE NEW.status WHEN 'dead' THEN NEW.error ->> 'type' END);
     END IF;
     RETURN NULL;
 END $$;

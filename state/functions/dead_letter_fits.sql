@@ -15,7 +15,8 @@ AS $$
     SELECT t.hidden_at IS NULL
        AND (wanted ->> 'actor' IS NULL OR t.actor = wanted ->> 'actor')
        AND (wanted ->> 'agent_name' IS NULL OR t.payload ->> 'agent_name' = wanted ->> 'agent_name')
-       AND (wanted ->> 'task_type' IS NULL OR t.payload ->> 'task_type' = wanted ->> 'task_type')
+       AND (wanted ->> 'task_type' IS NULL
+            OR t.payload ->> 'agent_name' IS NOT NULL AND t.payload ->> 'task_type' = wanted ->> 'task_type')
        AND (wanted ->> 'error_type' IS NULL OR t.error ->> 'type' = wanted ->> 'error_type')
        AND (wanted ->> 'tenant' IS NULL OR t.tenant = wanted ->> 'tenant')
        AND (wanted ->> 'scope' IS NULL OR t.tenant = wanted ->> 'scope')

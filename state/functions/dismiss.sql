@@ -24,10 +24,3 @@ BEGIN
     )
     SELECT /*move_result*/ FROM moved m;
 END $$;
-
--- For servers of release 22: can go when no server of it runs any more.
-CREATE OR REPLACE FUNCTION callboard.dismiss(ids text[]) RETURNS TABLE (
-    id text, epoch integer, actor text, queue text, before text, status text, gates text[]
-) LANGUAGE sql AS $$
-    SELECT * FROM callboard.dismiss(ids, NULL)
-$$;

@@ -42,5 +42,3 @@ CREATE OR REPLACE TRIGGER follow_task AFTER UPDATE OF status ON callboard.tasks
         (NEW.workflow_id IS NOT NULL OR NEW.actor = 'agent' OR NEW.actor = 'project_run')
         AND OLD.status <> NEW.status AND (NEW.status IN (/*finished*/) OR OLD.status = 'dead'))
     EXECUTE FUNCTION callboard.follow_task();
-
-DROP FUNCTION IF EXISTS callboard.follow_move(callboard.tasks, text);  -- as release 22 has it: only its follow_task called it

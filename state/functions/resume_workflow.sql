@@ -36,9 +36,3 @@ BEGIN
     PERFORM callboard.advance_workflow(its_id);
     RETURN QUERY SELECT w.status, true, failed;
 END $$;
-
--- For servers of release 22: can go when no server of it runs any more.
-CREATE OR REPLACE FUNCTION callboard.resume_workflow(its_id text) RETURNS TABLE (status text, resumed boolean, steps text[])
-LANGUAGE sql AS $$
-    SELECT * FROM callboard.resume_workflow(its_id, NULL)
-$$;

@@ -21,9 +21,3 @@ BEGIN
     status := i.status;
     RETURN NEXT;
 END $$;
-
--- For servers of release 22: can go when no server of it runs any more.
-CREATE OR REPLACE FUNCTION callboard.retry_item(its_project text, its_id text) RETURNS TABLE (status text, moved boolean)
-LANGUAGE sql AS $$
-    SELECT * FROM callboard.retry_item(its_project, its_id, NULL)
-$$;

@@ -114,10 +114,3 @@ BEGIN
     )
     SELECT /*move_result*/, m.dedup_key, NULL FROM moved m;
 END $$;
-
--- For servers of release 22: can go when no server of it runs any more.
-CREATE OR REPLACE FUNCTION callboard.revive_tasks(ids text[], why text, edited jsonb, wanted jsonb) RETURNS TABLE (
-    id text, epoch integer, actor text, queue text, before text, status text, gates text[], dedup_key text, holder text
-) LANGUAGE sql AS $$
-    SELECT * FROM callboard.revive_tasks(ids, why, edited, wanted, NULL)
-$$;

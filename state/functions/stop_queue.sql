@@ -33,12 +33,6 @@ BEGIN
     RETURN QUERY SELECT run.id, change, canceled;
 END $$;
 
--- For servers of release 22: can go when no server of it runs any more.
-CREATE OR REPLACE FUNCTION callboard.stop_queue(its_project text, force boolean)
-RETURNS TABLE (run_id text, change jsonb, canceled jsonb) LANGUAGE sql AS $$
-    SELECT * FROM callboard.stop_queue(its_project, force, NULL)
-$$;
-
 -- Cancels a run that no worker runs. Its project is locked.
 CREATE OR REPLACE FUNCTION callboard.cancel_unbegun(its_id text, by_whom text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -61,5 +55,3 @@ BEGIN
     SELECT to_jsonb(a) INTO answer FROM (SELECT /*move_result*/ FROM moved m) AS a;
     RETURN answer;
 END $$;
-
-DROP FUNCTION IF EXISTS callboard.cancel_unbegun(text);  -- as release 22 has it: only its stop_queue called it

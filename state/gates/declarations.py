@@ -93,11 +93,15 @@ _declared: set[Gate] = set()  # by this process
 _REMEMBERED = 10_000
 
 
+def find_undeclared(gates: Iterable[Gate]) -> set[Gate]:
+    """Returns the gates that `declare_unseen` would declare."""
+    return {gate for gate in gates if (gate.breaker or gate.rate) and gate not in _declared}
+
+
 def declare_unseen(gates: Iterable[Gate]) -> None:
     """Declares gates that an actor names for a payload only: those with a rate or a breaker, when this process first
     meets them. In a transaction of its own; a gate that is locked is declared when it is met again."""
-    unseen = {gate for gate in gates if (gate.breaker or gate.rate) and gate not in _declared}
-    if unseen:
+    if unseen := find_undeclared(gates):
         locked = {gate.key for gate in declare(unseen)}
         if len(_declared) > _REMEMBERED:
             _declared.clear()

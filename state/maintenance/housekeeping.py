@@ -8,8 +8,9 @@ from state.database.errors import TRANSIENT
 from state.gates.waking import sweep_lines, wake
 from state.logs import log
 from state.maintenance.losses import BATCH, sweep_silent
-from state.maintenance.silence import Silence
-from state.maintenance.sweep import read_last_seen, remove_leftovers, sweep_due, sweep_expired, sweep_unknown
+from state.maintenance.maintainer import Due
+from state.maintenance.silence import LastSeen, Silence
+from state.maintenance.sweep import remove_leftovers, sweep_due, sweep_expired, sweep_unknown
 from state.metrics.measurement import Measurement
 from state.projects.sweep import BATCH as RUNS
 from state.projects.sweep import sweep_runs
@@ -44,6 +45,7 @@ class Housekeeping:
 
     def __init__(self) -> None:
         self._silence = Silence(get_settings().lease_seconds)
+        self._silent: dict[str, LastSeen] = {}
         self._measurement = Measurement()
         self._warned: set[str] = set()
         self._last_line = ""
@@ -51,16 +53,23 @@ class Housekeeping:
         self._declarations = Declarations()
         self._turn = 0
 
-    def do_turn(self) -> bool:
-        """Does all parts, each in one or several short transactions. Returns whether there is more to do right away."""
-        parts: list[Callable[[], bool]] = [
-            self._start_schedules,
-            self._move_due,
-            self._end_too_old,
-            self._end_leases,
-            self._look_after_actors,
-            self._wake_lines,
+    def do_turn(self, due: Due) -> bool:
+        """Does the parts that have something to do, each in one or several short transactions. Returns whether there is
+        more to do right away."""
+        self._silent = self._silence.observe(due.last_seen)
+        if not due.awaited:
+            self._warned = set()
+        if not due.lines:
+            self._last_line = ""
+        wanted: list[tuple[bool, Callable[[], bool]]] = [
+            (due.schedules, self._start_schedules),
+            (due.scheduled, self._move_due),
+            (due.expired, self._end_too_old),
+            (bool(self._silent), self._end_leases),
+            (due.awaited, self._look_after_actors),
+            (due.lines, self._wake_lines),
         ]
+        parts = [part for is_due, part in wanted if is_due]
         if self._turn % SLOW_TURNS == 0:
             parts += [self._advance_workflows, self._write_declarations]
         if self._turn % SLOW_TURNS == 0 or self._measurement.unfinished:
@@ -102,7 +111,7 @@ class Housekeeping:
         return _repeat(sweep_expired)
 
     def _end_leases(self) -> bool:
-        sweep_silent(self._silence.observe(read_last_seen()))
+        sweep_silent(self._silent)
         return False
 
     def _look_after_actors(self) -> bool:

@@ -63,4 +63,5 @@ def remove_leftovers() -> None:
     """Removes idempotent answers, dedup keys and results at gates that have expired, and adds up the counts of finished
     tasks."""
     _fetch("sweep_gate_history", {})
+    _fetch("recount_dead_letters", {})
     _fetch("fold_finished_counts", {"limit": _MOST_COUNTS, "least": _MANY_COUNTS})

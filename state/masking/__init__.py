@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from state.masking.environment import list_forms, list_known_secrets
-from state.masking.patterns import SHAPES, URL_LOGIN, URL_TOKEN, get_names
+from state.masking.patterns import PARTS, SHAPES, URL_LOGIN, URL_TOKEN, get_names
 
 __all__ = ["MASK", "forget_secrets", "mask", "mask_data", "mask_ends", "mask_start"]
 
@@ -35,7 +35,7 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
         text = URL_TOKEN.sub(f"{MASK}@", text)
     if "=" in text or ":" in text or "," in text or "%3" in text or "--" in text:
         text = get_names().named.sub(_keep_name, text)
-    return SHAPES.sub(MASK, text)
+    return SHAPES.sub(MASK, text) if PARTS.search(text.lower()) else text
 
 
 def mask_start(text: str, limit: int, secrets: Iterable[str] = ()) -> str:

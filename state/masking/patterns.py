@@ -44,6 +44,13 @@ SHAPES = re.compile(
     r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----(?:BEGIN|END))[\s\S]){0,8192}"
     r"(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?|" + _CHAT_HOOKS
 )
+PARTS = re.compile(
+    r"bearer|basic|cbk|cbt|sk-|k_live_|k_test_|whsec_|ya29\.|sg\.|gho_|ghp_|ghs_|ghu_|ghr_|github_pat_|glpat-|gldt-|glrt-"
+    r"|glcbt-|xox|xapp-|hf_|r8_|gsk_|npm_|pypi-|dop_v1_|shp|hvs\.|hvb\.|atatt3|sntry|dapi|akia|asia|aiza|:aa|age-secret"
+    r"|eyj|-----begin|https://"
+)
+"""Each of the shapes has one of these parts, in lower case. Most texts have none, which is found out in a fiftieth of
+the time that the shapes take: all alternatives begin with a character that `re` can search for."""
 URL_LOGIN = re.compile(r"(?<=://)([^\s/?#@:'\"]{0,256}):([^\s/?#'\"]{1,1024})@")
 URL_TOKEN = re.compile(r"(?<=://)[\w.~-]{20,256}@")
 

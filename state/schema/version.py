@@ -16,8 +16,8 @@ from state.errors import NotReady
 from state.schema.files import migration_number, newest_migration
 
 VERSION = newest_migration()
-SUPPORTS = 22  # the oldest release whose workers and servers run on while and after this schema is applied
-OLDEST = 22  # the oldest schema that this release can migrate: there are no migrations for databases before it
+SUPPORTS = 23  # the oldest release whose workers and servers run on while and after this schema is applied
+OLDEST = 23  # the oldest schema that this release can migrate: there are no migrations for databases before it
 
 _TOO_OLD = (
     "This release is too old for the database: it works with schema {release} and those that still support it; the "

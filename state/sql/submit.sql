@@ -5,7 +5,7 @@
 WITH input AS MATERIALIZED (
     SELECT i.*, d.due,
            -- A new task joins a line at once if one of its gates has a line, or gets one by this very batch.
-           CASE WHEN i.gates <> '{}' AND d.due <= callboard.now() THEN coalesce(
+           CASE WHEN i.gates IS NOT NULL AND d.due <= callboard.now() THEN coalesce(
                (SELECT t.waiting_gate FROM callboard.tasks t
                 WHERE t.status = 'waiting' AND t.waiting_gate = ANY (i.gates) LIMIT 1),
                CASE WHEN i.crowd >= 100 THEN i.gates[1] END) END AS line
@@ -32,7 +32,8 @@ WITH input AS MATERIALIZED (
                        WHERE f.queue = i.queue AND f.priority = i.priority AND f.tenant IS NOT DISTINCT FROM i.tenant) / 2
                       + i.follower) * 2 + 1 END,
            i.tenant, i.target, i.payload, i.max_attempts, i.due,
-           i.due + make_interval(secs => i.max_age_seconds), i.max_age_seconds, i.gates, i.gate_limits, i.dedup_key, i.workflow_id,
+           i.due + make_interval(secs => i.max_age_seconds), i.max_age_seconds, coalesce(i.gates, '{}'),
+           coalesce(i.gate_limits, '{}'), i.dedup_key, i.workflow_id,
            i.webhook_url, i.webhook_events, i.traceparent, i.line,
            CASE WHEN i.line IS NOT NULL THEN 'others stand in line before it' END, callboard.now(), callboard.now()
     FROM input i

@@ -1,5 +1,5 @@
 -- In the order of arrival. A dead task that was deleted holds up nobody (target_turn).
-SELECT /*task_columns*/, l.renewed_at AS heartbeat_at, l.expires_at AS lease_expires_at,
+SELECT /*listed_columns*/, l.renewed_at AS heartbeat_at, l.expires_at AS lease_expires_at,
        CASE WHEN t.status = 'waiting' THEN callboard.why_waiting(t) END AS waiting
 FROM callboard.tasks t LEFT JOIN callboard.leases l ON l.task_id = t.id
 WHERE coalesce(t.tenant, '') = coalesce(%(tenant)s::text, '') AND t.target = %(target)s

@@ -38,6 +38,7 @@ CREATE TABLE callboard.runs (
     CONSTRAINT runs_outcome_at_end CHECK ((ended_at IS NULL) = (outcome IS NULL)),
     CONSTRAINT runs_item_after_start CHECK (item_id IS NULL OR started_at IS NOT NULL)
 );
+CREATE INDEX projects_tenant ON callboard.projects (tenant, id) WHERE tenant IS NOT NULL;
 -- Two live runs of one project are impossible.
 CREATE UNIQUE INDEX runs_live ON callboard.runs (project_id) WHERE ended_at IS NULL;
 CREATE INDEX runs_of_project ON callboard.runs (project_id, id);
@@ -75,6 +76,8 @@ CREATE TABLE callboard.project_items (
     CONSTRAINT project_items_end CHECK ((status IN ('completed', 'failed')) = (finished_at IS NOT NULL))
 );
 CREATE UNIQUE INDEX project_items_current ON callboard.project_items (project_id) WHERE status = 'in_progress';
+-- For lists, and for the counts that a project shows.
+CREATE INDEX project_items_status ON callboard.project_items (project_id, status, position);
 CREATE INDEX project_items_next ON callboard.project_items (project_id, priority, position) WHERE status = 'pending';
 
 COMMENT ON TABLE callboard.project_items IS 'The items of a project: each is one task of an agent, done by a run.';

@@ -105,8 +105,8 @@ COMMENT ON COLUMN callboard.tasks.webhook_events IS 'The statuses whose beginnin
 COMMENT ON COLUMN callboard.tasks.traceparent IS 'The span that has submitted it (W3C Trace Context), if there are traces.';
 COMMENT ON COLUMN callboard.tasks.hidden_at IS 'When the finished task was deleted by a user; the row stays as audit trail.';
 
--- History must not slow the live tasks: apart from the primary key and the last four, every index covers only the
--- statuses that can still move.
+-- History must not slow the live tasks: apart from the primary key and those of lists, every index covers only the statuses
+-- that can still move.
 CREATE INDEX tasks_claim ON callboard.tasks (queue, lane, priority, rank, id) WHERE status = 'queued';
 CREATE INDEX tasks_due ON callboard.tasks (available_at) WHERE status = 'scheduled';
 CREATE INDEX tasks_aging ON callboard.tasks (expires_at) WHERE expires_at IS NOT NULL AND status IN (/*startable*/);
@@ -115,14 +115,25 @@ CREATE INDEX tasks_woken ON callboard.tasks (woken_for, woken_at) WHERE status =
 CREATE INDEX tasks_target ON callboard.tasks ((coalesce(tenant, '')), target, created_at, id)
     WHERE target IS NOT NULL AND status NOT IN (/*terminal*/);
 CREATE INDEX tasks_resting ON callboard.tasks (status, id) WHERE status IN ('paused', 'dead');
-CREATE INDEX tasks_workflow_run ON callboard.tasks ((payload ->> 'workflow_run_id'), id)
-    WHERE payload ->> 'workflow_run_id' IS NOT NULL;
 -- Unique: a step of a workflow starts each of its tasks once.
 CREATE UNIQUE INDEX tasks_workflow ON callboard.tasks (workflow_id, step, branch) WHERE workflow_id IS NOT NULL;
-CREATE INDEX tasks_agent ON callboard.tasks ((payload ->> 'agent_name'), (payload ->> 'task_type'), id)
-    WHERE payload ->> 'agent_name' IS NOT NULL;
--- For the lists of callers with a tenant: they must not read the history of all others.
-CREATE INDEX tasks_tenant ON callboard.tasks (tenant, id) WHERE tenant IS NOT NULL;
+
+-- Lists. Tasks that agree in all columns that have few values are of one kind. There are few kinds beside any number of
+-- tasks, so a list jumps from kind to kind (newest_tasks): whatever its filters are, also if nothing fits them, it does not
+-- read the tasks that do not fit. Tasks that run are few, and found through their leases: a claim writes nothing here.
+CREATE FUNCTION callboard.kind_of(
+    status text, actor text, queue text, lane text, tenant text, agent_name text, task_type text, error_type text
+) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS 'SELECT hash_record_extended(ROW(status, actor, queue, lane, tenant, agent_name, task_type, error_type), 0)';
+CREATE INDEX tasks_listed ON callboard.tasks ((/*kind*/), id) WHERE status <> 'running' AND hidden_at IS NULL;
+CREATE INDEX tasks_listed_tenant ON callboard.tasks (tenant, (/*kind*/), id)
+    WHERE tenant IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
+CREATE INDEX tasks_listed_target ON callboard.tasks (target, (/*kind_in_tenant*/), id)
+    WHERE target IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
+CREATE INDEX tasks_listed_workflow ON callboard.tasks (workflow_id, (/*kind_in_tenant*/), id)
+    WHERE workflow_id IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
+CREATE INDEX tasks_listed_run ON callboard.tasks ((payload ->> 'workflow_run_id'), (/*kind_in_tenant*/), id)
+    WHERE payload ->> 'workflow_run_id' IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
 
 -- The group of tasks among which a tenant takes its turns, as one number: the last of them is found several times
 -- faster than by four columns of text. Two tenants with the same number would share their turns. Written in plpgsql, so

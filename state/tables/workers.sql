@@ -10,7 +10,8 @@ CREATE TABLE callboard.workers (
     threads         integer NOT NULL,
     started_at      timestamptz NOT NULL,
     seen_at         timestamptz NOT NULL,
-    stopped_at      timestamptz
+    stopped_at      timestamptz,
+    coroutines      integer NOT NULL DEFAULT 0
 );
 CREATE INDEX workers_alive ON callboard.workers (host) WHERE stopped_at IS NULL;
 
@@ -19,6 +20,7 @@ COMMENT ON COLUMN callboard.workers.boot_id IS 'With host and pid_namespace: wor
 COMMENT ON COLUMN callboard.workers.start_ticks IS 'The kernel''s start time of the process, which no clock step changes; NULL where it is not known.';
 COMMENT ON COLUMN callboard.workers.actors IS 'Names of the actors that the worker knows.';
 COMMENT ON COLUMN callboard.workers.seen_at IS 'The last pulse.';
+COMMENT ON COLUMN callboard.workers.coroutines IS 'Tasks of async actors that it runs at once; 0 for release 23, which runs them in its threads.';
 
 CREATE TABLE callboard.maintainer (
     only_row   boolean PRIMARY KEY DEFAULT true CHECK (only_row),

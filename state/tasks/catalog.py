@@ -51,6 +51,7 @@ class ActorSpec:
     priority: Callable[[Any], int] | None = None  # of a request for which nobody gives one; None: medium
     role: Role = "submitter"  # the role that a caller needs to submit a task
     created_by: str | None = None  # what creates its tasks, if callers cannot submit them
+    is_async: bool = False  # its function is a coroutine function
 
     @property
     def title(self) -> str:
@@ -92,6 +93,12 @@ def get(name: str) -> ActorSpec:
         return _actors[name]
     except KeyError:
         raise UnknownActor(name, _actors) from None
+
+
+def is_async(name: str) -> bool:
+    """Returns False for an actor that this process does not know."""
+    spec = _actors.get(name)
+    return spec is not None and spec.is_async
 
 
 def list_queues() -> list[str]:

@@ -14,7 +14,7 @@ from state.errors import DedupKeyTaken, EmptyFilter, QueueAlreadyRunning, RunRep
 from state.tasks.admission import list_forbidden_work, require_may_rerun
 from state.tasks.announcements import announce
 from state.tasks.new_task import NewTask
-from state.tasks.reads import DEFAULT_LIMIT, Task, get_task, get_tasks_of_many, make_refusal
+from state.tasks.reads import DEFAULT_LIMIT, ListedTask, Task, get_task, get_tasks_of_many, make_refusal
 from state.tasks.verbs import Evidence, run_verb
 
 BATCH = 500
@@ -70,12 +70,12 @@ def list_dead_letters(
     limit: int = DEFAULT_LIMIT,
     caller: Caller = SYSTEM,
     **filters: Unpack[Filter],
-) -> list[Task]:
+) -> list[ListedTask]:
     """Newest first. `before`: the last id of the previous page."""
     older_than = filters.get("older_than")
-    wanted = _make_filter(filters, _get_moment_before(older_than) if older_than else None, caller)
+    wanted = _make_filter(filters, _get_moment_before(older_than) if older_than else None, caller, status="dead")
     rows = _fetch("dead_letters", {"wanted": wanted, "before": before, "limit": limit})
-    return [Task.from_row(row).as_seen_by(caller) for row in rows]
+    return [ListedTask.from_row(row).as_seen_by(caller) for row in rows]
 
 
 def redrive(
@@ -184,16 +184,16 @@ def _get_moment_before(seconds: float) -> datetime:
     return moment
 
 
-def _make_filter(
-    filters: Filter, died_by: datetime | None, caller: Caller, without: list[dict[str, str]] | None = None
-) -> str:
-    """Returns the filter for `dead_letter_fits`. Raises TypeError for a name that it does not know."""
+def _make_filter(filters: Filter, died_by: datetime | None, caller: Caller, **more: Any) -> str:
+    """Returns the filter for `dead_letter_fits`, or with the status for `newest_tasks`. Raises TypeError for a name
+    that it does not know."""
     unknown = filters.keys() - Filter.__annotations__.keys()
     if unknown:
         raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
     names = {name: value for name, value in filters.items() if name != "older_than"}
     died = {"died_by": died_by.isoformat() if died_by else None}
-    return jsonsafe.dump({**names, **died, "scope": caller.tenant, **({"without": without} if without else {})})
+    given = {name: value for name, value in more.items() if value is not None}
+    return jsonsafe.dump({**names, **died, "scope": caller.tenant, **given})
 
 
 def _require_filter(verb: str, everything: bool, filters: Filter) -> None:

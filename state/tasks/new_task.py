@@ -42,6 +42,11 @@ class NewTask:
     webhook_url: str | None = None  # where moves of the task are reported
     webhook_events: Sequence[str] | None = None  # the statuses to report; None: those in which the task is finished
 
+    @property
+    def goes_alone(self) -> bool:
+        """Whether submitting it needs a transaction of its own: it takes a key, or locks a workflow."""
+        return self.dedup_key is not None or self.workflow_id is not None
+
     def to_row(self, caller: Caller = SYSTEM) -> Row:
         """Returns the row to insert, with a new id. Raises UnknownActor or InvalidPayload; Forbidden if the caller may
         not give the actor or the agent work, or asks for another tenant or for a priority that it may not have."""

@@ -2,15 +2,15 @@
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel
-
+from state import jsonsafe
 from state.access.caller import SYSTEM, Caller
 from state.access.tracebacks import hide_traceback, hide_traceback_in
 from state.database import AnyConnection, Row, fetch, fetch_one, retrying
 from state.errors import IllegalTransition, TaskNotFound
 from state.transitions import FINISHED, Lane, Status
+from state.unvalidated import Unvalidated
 
 DEFAULT_LIMIT = 100
 
@@ -32,10 +32,9 @@ _NEVER_RAN: dict[str, Any] = {
     "waiting": None,
     "deduplicated": False,
 }
-_set = object.__setattr__  # pydantic's own is slower: it looks for a field first
 
 
-class Task(BaseModel):
+class Task(Unvalidated):
     task_id: str
     actor: str
     queue: str
@@ -71,7 +70,7 @@ class Task(BaseModel):
     last_event: int
 
     @classmethod
-    def from_row(cls, row: Row) -> "Task":
+    def from_row(cls, row: Row) -> Self:
         known = {**_NEVER_RAN, "error_history": [], **row}  # some statements leave out columns that must be empty
         known["task_id"] = row["id"]
         known["retry_count"] = max(row["attempt"] - 1, 0)
@@ -83,8 +82,8 @@ class Task(BaseModel):
         return cls._construct({name: known[name] for name in cls.model_fields})
 
     @classmethod
-    def from_submission(cls, asked: Row, created_at: str) -> "Task":
-        """Returns the task that submit has inserted, without reading it back."""
+    def from_submission(cls, asked: Row, created_at: str, status: Status | None = None) -> Self:
+        """Returns the task that submit has inserted, without reading it back. `status`: as the statement says."""
         due = at = datetime.fromisoformat(created_at)
         if asked["available_at"] is not None:
             due = datetime.fromisoformat(asked["available_at"])
@@ -95,7 +94,7 @@ class Task(BaseModel):
             "task_id": asked["id"],
             "actor": asked["actor"],
             "queue": asked["queue"],
-            "status": "scheduled" if due > at else "queued",
+            "status": status or ("scheduled" if due > at else "queued"),
             "priority": asked["priority"],
             "payload": asked["payload"],
             "error_history": [],
@@ -111,27 +110,34 @@ class Task(BaseModel):
             "usage": {"tokens": 0, "cost": 0.0},
         })  # fmt: skip
 
-    @classmethod
-    def _construct(cls, fields: dict[str, Any]) -> "Task":
-        """Makes a task without validation, as the database has checked its rows already. Sets the attributes as pickle
-        does: model_construct takes several times as long."""
-        task = cls.__new__(cls)
-        _set(task, "__dict__", fields)
-        _set(task, "__pydantic_fields_set__", set())
-        _set(task, "__pydantic_extra__", None)
-        _set(task, "__pydantic_private__", None)
-        return task
-
     @property
     def finished(self) -> bool:
         return self.status in FINISHED
 
-    def without_tracebacks(self) -> "Task":
+    def without_tracebacks(self) -> Self:
         hidden = {"error": hide_traceback(self.error), "error_history": list(map(hide_traceback, self.error_history))}
         return self._construct({**self.__dict__, **hidden})
 
-    def as_seen_by(self, caller: Caller) -> "Task":
+    def as_seen_by(self, caller: Caller) -> Self:
         return self if caller.has_role("operator") else self.without_tracebacks()
+
+
+class ListedTask(Task):
+    """A task in a list. Its payload and its result are None if they are large; `omitted` says so."""
+
+    payload: dict[str, Any] | None  # type: ignore[assignment]
+    omitted: list[str]
+
+    @classmethod
+    def from_row(cls, row: Row) -> Self:
+        missing = {"payload": row["payload"] is None, "result": row["result"] is None and _is_large(row["result_size"])}
+        return super().from_row({**row, "omitted": [name for name, is_missing in missing.items() if is_missing]})
+
+
+def _is_large(stored_size: int | None) -> bool:
+    """Whether a result that is None was left out. A JSON null is stored in 12 bytes at most. What is left out takes
+    more, however well it was compressed: 40 KB of one character take 480 bytes."""
+    return stored_size is not None and stored_size > 16
 
 
 def _make_first_progress(attempts_used: int) -> dict[str, Any]:
@@ -175,13 +181,14 @@ _FILTERS = (
 @retrying
 def list_tasks(
     *, before: str | None = None, limit: int = DEFAULT_LIMIT, caller: Caller = SYSTEM, **filters: str | None
-) -> list[Task]:
+) -> list[ListedTask]:
     """Newest first. `before`: the last id of the previous page."""
     wanted = {name: filters.pop(name, None) for name in _FILTERS}
     if filters:
         raise TypeError(f"unknown filters: {', '.join(filters)}")
-    rows = fetch("tasks", {"before": before, "limit": limit, "scope": caller.tenant, **wanted})
-    return [Task.from_row(row).as_seen_by(caller) for row in rows]
+    body = jsonsafe.dump({**wanted, "scope": caller.tenant})
+    rows = fetch("tasks", {"wanted": body, "before": before, "limit": limit})
+    return [ListedTask.from_row(row).as_seen_by(caller) for row in rows]
 
 
 @retrying

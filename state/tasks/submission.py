@@ -37,7 +37,7 @@ def submit_new(new: NewTask, *, conn: AnyConnection | None = None, caller: Calle
     if new.workflow_id is not None:
         task = _insert_joining(row, conn, caller)
     else:
-        task = _insert_one(row, conn=conn) if new.dedup_key is None else _insert_keyed(row, conn=conn)
+        task = insert_one(row, conn=conn) if new.dedup_key is None else _insert_keyed(row, conn=conn)
     return task.as_seen_by(caller)
 
 
@@ -51,13 +51,13 @@ def submit_many(tasks: Iterable[NewTask], *, conn: AnyConnection | None = None, 
     elif len(rows) > CHUNK or any(row["dedup_key"] is not None or row["workflow_id"] is not None for row in rows):
         ids, inserted = _insert_together(rows, caller)
     else:
-        ids, inserted = [row["id"] for row in rows], _insert_many(rows, conn=None) if rows else []
+        ids, inserted = [row["id"] for row in rows], insert_many(rows, conn=None) if rows else []
     log_transitions(inserted, **_FROM_NOTHING)
     return ids
 
 
 @retrying
-def _insert_one(row: Row, *, conn: AnyConnection | None) -> Task:
+def insert_one(row: Row, *, conn: AnyConnection | None) -> Task:
     gates = {"gates": row["gates"] or None, "gate_limits": row["gate_limits"] or None}
     parameters = {**row, **gates, "payload": to_json(row["payload"]).decode()}
     created_at: str | None = None
@@ -81,7 +81,7 @@ def _insert_keyed(row: Row, *, conn: AnyConnection | None) -> Task:
     with transaction(conn) as used:
         [taken] = _take_keys([row], used)
         if taken["holder"] == row["id"] and not taken["known"]:
-            task = _insert_one(row, conn=used)
+            task = insert_one(row, conn=used)
         else:
             task = get_task(taken["holder"], conn=used)
             task.deduplicated = task.task_id != row["id"]
@@ -131,7 +131,7 @@ def insert_all(rows: Sequence[Row], conn: AnyConnection, caller: Caller) -> tupl
     new = [row for row, answered in zip(rows, ids, strict=True) if answered == row["id"]]
     lock_joined(new, conn, caller)
     chunks = [new[start : start + CHUNK] for start in range(0, len(new), CHUNK)]
-    return ids, [row for chunk in chunks for row in _insert_many(chunk, conn=conn)]
+    return ids, [row for chunk in chunks for row in insert_many(chunk, conn=conn)]
 
 
 def _get_key(row: Row) -> tuple[Any, ...]:
@@ -147,10 +147,11 @@ def _take_keys(rows: Sequence[Row], conn: AnyConnection) -> list[Row]:
 
 
 @retrying
-def _insert_many(rows: Sequence[Row], *, conn: AnyConnection | None) -> list[Row]:
+def insert_many(rows: Sequence[Row], *, conn: AnyConnection | None) -> list[Row]:
     _count_predecessors(rows)
-    tasks = to_json([{name: value for name, value in row.items() if value is not None} for row in rows]).decode()
-    return _insert("submit", {"tasks": tasks}, {row["queue"] for row in rows}, conn)
+    # What is empty is left out: most tasks have few of the fields.
+    tasks = to_json([{name: row[name] for name in row if row[name] is not None and row[name] != []} for row in rows])
+    return _insert("submit", {"tasks": tasks.decode()}, {row["queue"] for row in rows}, conn)
 
 
 def _insert(statement: str, parameters: Row, queues: set[str], conn: AnyConnection | None) -> list[Row]:

@@ -8,7 +8,7 @@ from state.database import fetch, retrying
 from state.errors import TaskNotFound
 from state.tasks.control import cancel, resume
 from state.tasks.deadletters import dismiss
-from state.tasks.reads import DEFAULT_LIMIT, Task, get_task
+from state.tasks.reads import DEFAULT_LIMIT, ListedTask, Task, get_task
 from state.transitions import Status
 
 _LAST_NAME = "\U0010ffff"  # sorts after the name of every tenant
@@ -63,7 +63,7 @@ def list_target_tasks(
     after: str | None = None,
     limit: int = DEFAULT_LIMIT,
     caller: Caller = SYSTEM,
-) -> list[Task]:
+) -> list[ListedTask]:
     """Returns a target's unfinished tasks, oldest first: the others wait until the first one is finished. `after`: the
     last id of the previous page. Without `tenant`, the target is one of the caller's tenant."""
     parameters = {
@@ -73,7 +73,7 @@ def list_target_tasks(
         "limit": limit,
         "scope": caller.tenant,
     }
-    return [Task.from_row(row).as_seen_by(caller) for row in fetch("target_tasks", parameters)]
+    return [ListedTask.from_row(row).as_seen_by(caller) for row in fetch("target_tasks", parameters)]
 
 
 def resume_job(target: str, task_id: str, *, tenant: str | None = None, caller: Caller = SYSTEM) -> Task:

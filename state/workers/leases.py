@@ -2,9 +2,9 @@
 while that worker still holds the lease."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from state import jsonsafe
@@ -41,11 +41,14 @@ class Claimed:
     gates: list[str]  # that it has passed
 
 
+_of_claimed = itemgetter(*(each.name for each in fields(Claimed)))
+
+
 @dataclass(slots=True)
 class ClaimRequest:
-    """How many tasks a worker can take. Threads take tasks of one set of queues, coroutines those of another one, which
-    has async actors only. Up to `ahead` more tasks of the short actors come from the threads' queues. `known_actors`
-    None: all."""
+    """How many tasks a worker can take. Threads take tasks of one set of queues, coroutines those of another one. In a
+    queue that is in both, threads leave the tasks of `async_actors` alone, and coroutines those of `sync_actors`. Up to
+    `ahead` more tasks of the short actors come from the threads' queues. `known_actors` None: all."""
 
     worker: str
     claim_number: int
@@ -57,6 +60,8 @@ class ClaimRequest:
     short_actors: Sequence[str]
     known_actors: Sequence[str] | None
     retry_share: float
+    sync_actors: Sequence[str] = ()
+    async_actors: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -115,6 +120,8 @@ def claim(connection: Connection, request: ClaimRequest, wake: Sequence[str] = (
         "ahead": request.ahead,
         "short_actors": list(request.short_actors),
         "known_actors": None if request.known_actors is None else list(request.known_actors),
+        "sync_actors": list(request.sync_actors),
+        "async_actors": list(request.async_actors),
         "retry_share": request.retry_share,
         "lease_seconds": get_settings().lease_seconds,
     }
@@ -128,7 +135,7 @@ def claim(connection: Connection, request: ClaimRequest, wake: Sequence[str] = (
         rows = fetch("claim", parameters, connection)
     if not rows:
         return ClaimAnswer([], [], contended=False, woken=woken, busy=busy)
-    tasks = [Claimed(**{name: row[name] for name in Claimed.__slots__}) for row in rows if row["id"] is not None]
+    tasks = [Claimed(*_of_claimed(row)) for row in rows if row["id"] is not None]
     return ClaimAnswer(tasks, rows[0]["to_wake"], rows[0]["contended"], woken, busy)
 
 

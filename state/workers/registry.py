@@ -9,17 +9,20 @@ from state.gates.waking import wake
 from state.workers.identity import Identity, Sibling, is_dead
 
 
-def register(identity: Identity, queues: Sequence[str], threads: int, actors: Sequence[str] = ()) -> None:
+def register(
+    identity: Identity, queues: Sequence[str], threads: int, actors: Sequence[str] = (), *, coroutines: int = 0
+) -> None:
     """Enters a worker. Also wakes the tasks that wait for a worker that knows their actor."""
-    _register(identity, queues, threads, actors)
+    _register(identity, queues, threads, coroutines, actors)
     awaited = {row["actor"] for row in list_awaited_actors()}
     wake(f"actor:{name}" for name in awaited.intersection(actors))
 
 
 @retrying
-def _register(identity: Identity, queues: Sequence[str], threads: int, actors: Sequence[str]) -> None:
+def _register(identity: Identity, queues: Sequence[str], threads: int, coroutines: int, actors: Sequence[str]) -> None:
     fields = {name: getattr(identity, name) for name in Identity.__slots__}
-    fetch("worker_register", {**fields, "queues": list(queues), "threads": threads, "actors": list(actors)})
+    places = {"threads": threads, "coroutines": coroutines}
+    fetch("worker_register", {**fields, **places, "queues": list(queues), "actors": list(actors)})
 
 
 @retrying

@@ -1,1 +1,0 @@
-ALTER TABLE callboard.tasks ADD COLUMN traceparent text;

@@ -1,1 +1,0 @@
-SELECT current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery() AS writable

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from actors.field_errors import make_field_error
-from broker import Context, run_agent, task
+from broker import AsyncContext, run_agent, task
 from state.agents import catalog
 from state.errors import InvalidPayload, UnknownAgent
 from state.gates import Gate
@@ -55,6 +55,6 @@ def find_priority(request: AgentRequest) -> int:
     gates=ask_gates,
     known_gates=catalog.list_known_gates,
 )
-def agent(ctx: Context, request: AgentRequest) -> Any:
+async def agent(ctx: AsyncContext, request: AgentRequest) -> Any:
     """Runs one task of an agent."""
-    return run_agent(ctx, request.agent_name, request.task_type, request.parsed)
+    return await run_agent(ctx, request.agent_name, request.task_type, request.parsed)

@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from actors.language import choose_provider, list_known_gates, make_gates
-from broker import Context, task
+from broker import AsyncContext, task
+from providers.blocking import wait_for
 from providers.embedding import registry
 from providers.embedding.protocol import DIMENSIONS, Embeddings
 from providers.errors import InvalidInput, ProviderError
@@ -59,32 +60,33 @@ def provider_gate(request: EmbeddingRequest) -> list[Gate]:
 
 # Queue and attempts are also in state/functions/record_agent_event.sql, which queues the jobs of agent events.
 @task(queue="language", max_attempts=4, time_limit=300, gates=provider_gate, known_gates=list_known_gates)
-def embedding(ctx: Context, request: EmbeddingRequest) -> Vectors | EmbeddedEvent:
+async def embedding(ctx: AsyncContext, request: EmbeddingRequest) -> Vectors | EmbeddedEvent:
     """Embeds texts, or the text of an agent event."""
     provider = choose_provider(request.provider, registry.get)
     if request.event_id is not None:
-        return _embed_event(ctx, request.event_id, provider)
-    embedded = _embed(ctx, provider, request.texts or [], request.dimensions)
+        return await _embed_event(ctx, request.event_id, provider)
+    embedded = await _embed(ctx, provider, request.texts or [], request.dimensions)
     return Vectors(vectors=embedded.vectors, provider=provider, model=embedded.model)
 
 
-def _embed_event(ctx: Context, event_id: str, provider: str) -> EmbeddedEvent:
+async def _embed_event(ctx: AsyncContext, event_id: str, provider: str) -> EmbeddedEvent:
     try:
-        with ctx.shielded():
-            # Whoever has submitted the task names the event: one of another tenant does not exist for it.
-            text = get_event_text(event_id, caller=Caller("submitter", tenant=ctx.tenant))
+        # Whoever has submitted the task names the event: one of another tenant does not exist for it.
+        caller = Caller("submitter", tenant=ctx.tenant)
+        text = await ctx.run_verb(lambda: get_event_text(event_id, caller=caller))
     except AgentEventNotFound as missing:
         raise InvalidInput(str(missing)) from None
-    embedded = _embed(ctx, provider, [text], DIMENSIONS)
+    embedded = await _embed(ctx, provider, [text], DIMENSIONS)
     result = EmbeddedEvent(event_id=event_id, provider=provider, model=embedded.model)
-    with ctx.transaction(result) as conn:  # the job ends when the event has its vector, neither before nor later
-        store_embedding(ctx.worker, ctx.task_id, ctx.epoch, event_id, embedded.vectors[0], embedded.model, conn)
+    fence, vector, model = (ctx.worker, ctx.task_id, ctx.epoch), embedded.vectors[0], embedded.model
+    async with ctx.transaction(result) as conn:  # the job ends when the event has its vector, neither before nor later
+        await conn.run(lambda connection: store_embedding(*fence, event_id, vector, model, connection))
     return result
 
 
-def _embed(ctx: Context, provider: str, texts: list[str], dimensions: int) -> Embeddings:
+async def _embed(ctx: AsyncContext, provider: str, texts: list[str], dimensions: int) -> Embeddings:
     ctx.progress(None, f"Asking {provider}")
-    embedded = registry.get(provider).embed(texts, dimensions)
+    embedded = await registry.get(provider).embed(texts, dimensions)
     ctx.use(tokens=embedded.tokens)
     return embedded
 
@@ -93,7 +95,7 @@ def embed_query(text: str) -> Embedded:
     """Embeds the text of a search, as the jobs of this configuration embed events."""
     provider = choose_provider(None, registry.get)
     try:
-        embedded = registry.get(provider).embed([text], DIMENSIONS, _QUERY_SECONDS)
+        embedded = wait_for(registry.get(provider).embed([text], DIMENSIONS, _QUERY_SECONDS))
     except ProviderError as failure:
         raise NotEmbedded(f"{provider} did not embed the text ({failure})") from None
     return Embedded(embedded.vectors[0], embedded.model, embedded.tokens)

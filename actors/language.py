@@ -1,12 +1,12 @@
 """Language models for actors: chooses the provider, streams its answer, and saves it so that it is paid for once."""
 
 import hashlib
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
-from broker import Context
+from broker import AsyncContext
 from providers.errors import ProviderError
 from providers.language import registry
 from providers.language.protocol import Message
@@ -50,33 +50,33 @@ def list_known_gates() -> list[Gate]:
     return make_gates(REMOTE)
 
 
-def ask(
-    ctx: Context,
+async def ask(
+    ctx: AsyncContext,
     provider: str,
     messages: Sequence[Message],
     *,
-    on_piece: Callable[[str], None] | None = None,
+    on_piece: Callable[[str], Awaitable[object]] | None = None,
     max_tokens: int | None = None,
     max_sentences: int | None = None,
 ) -> ModelAnswer:
-    """Returns the answer, and calls `on_piece` with each piece of it. The answer is saved under a hash of the request,
+    """Returns the answer, and awaits `on_piece` with each piece of it. The answer is saved under a hash of the request,
     so that a later attempt of this task does not pay for it again."""
     key = _make_key(provider, messages, max_tokens, max_sentences)
     saved = ctx.checkpoint.get(key)
     if saved is not None:
         if on_piece is not None:
-            on_piece(saved["text"])
+            await on_piece(saved["text"])
         return ModelAnswer(**saved)
     pieces: list[str] = []
     completion = registry.get(provider).complete(messages, max_tokens=max_tokens, max_sentences=max_sentences)
-    with closing(completion):  # if the task is interrupted, the model stops too
-        for piece in completion:
+    async with aclosing(completion):  # if the task is interrupted, the model stops too
+        async for piece in completion:
             clean = jsonsafe.clean_text(piece, _LONGEST_PIECE)
             pieces.append(clean)
             if on_piece is not None:
-                on_piece(clean)
+                await on_piece(clean)
     answer = {"text": "".join(pieces), "model": completion.model}
-    ctx.save(**{key: answer})
+    await ctx.save(**{key: answer})
     ctx.use(tokens=completion.usage.tokens, cost=completion.usage.cost or 0)
     return ModelAnswer(**answer)
 

@@ -1,13 +1,11 @@
 """Runs of projects: each does one item, which is a task of an agent."""
 
-import inspect
-from collections.abc import Awaitable
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from actors.agent import AGENT_POLICY
-from broker import Context, run_agent, task
+from broker import AsyncContext, Context, run_agent, task
 from broker.execution.interrupts import NotStarted
 from state.agents import catalog
 from state.database.errors import TRANSIENT
@@ -54,16 +52,16 @@ def ask_gates(request: RunRequest) -> list[Gate]:
     gates=ask_gates,
     created_by="POST /api/v1/projects/{id}/run",
 )
-def project_run(ctx: Context, request: RunRequest) -> Any:
+async def project_run(ctx: AsyncContext, request: RunRequest) -> Any:
     """Runs the next item of a project."""
-    item = _begin(ctx)
+    item = await ctx.call(_begin)
     if item is None:
         ctx.log.info("a run has nothing to do", project_id=request.project_id)
         return RunResult(item_id=None, title=None, status="nothing to do")
-    ctx.require_gates(catalog.ask_gates(item.agent_name, item.task_type, item.input))
+    await ctx.require_gates(catalog.ask_gates(item.agent_name, item.task_type, item.input))
     ctx.progress(0, item.title)
-    value = run_agent(ctx, item.agent_name, item.task_type, item.input)
-    return _await_result(item, value) if inspect.isawaitable(value) else _make_result(item, value)
+    value = await run_agent(ctx, item.agent_name, item.task_type, item.input)
+    return RunResult(item_id=item.item_id, title=item.title, status="completed", result=value)
 
 
 def _begin(ctx: Context) -> RunItem | None:
@@ -72,11 +70,3 @@ def _begin(ctx: Context) -> RunItem | None:
             return begin_run(ctx.worker, ctx.task_id, ctx.epoch)
         except (NotReady, *TRANSIENT) as failure:  # such as a project that another session has locked for long
             raise NotStarted from failure
-
-
-async def _await_result(item: RunItem, value: Awaitable[Any]) -> RunResult:
-    return _make_result(item, await value)
-
-
-def _make_result(item: RunItem, value: Any) -> RunResult:
-    return RunResult(item_id=item.item_id, title=item.title, status="completed", result=value)

@@ -1,9 +1,11 @@
 """Summarization. The summary is streamed as events. Long texts are summarized in parts, whose summaries are merged."""
 
+import asyncio
+
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from actors.language import ModelAnswer, ask, choose_provider, list_known_gates, make_gates
-from broker import Context, task
+from broker import AsyncContext, task
 from providers.language.protocol import Message
 from providers.language.sentences import split_parts
 from state.gates import Gate
@@ -59,36 +61,36 @@ def provider_gate(request: SummarizeRequest) -> list[Gate]:
     gates=provider_gate,
     known_gates=list_known_gates,
 )
-def summarize(ctx: Context, request: SummarizeRequest) -> Summary:
+async def summarize(ctx: AsyncContext, request: SummarizeRequest) -> Summary:
     """Summarizes a text."""
     provider = choose_provider(request.provider)
     ctx.progress(0, "Reading")
-    text = _shorten(ctx, request, provider)
+    text = await _shorten(ctx, request, provider)
     instruction, done = (_WHOLE, 0.0) if text is request.content else (_MERGE, _MERGING)
-    answer = _write_summary(ctx, request, provider, _make_messages(instruction, text), done)
+    answer = await _write_summary(ctx, request, provider, _make_messages(instruction, text), done)
     return Summary(summary=answer.text, provider=provider, model=answer.model)
 
 
-def _shorten(ctx: Context, request: SummarizeRequest, provider: str) -> str:
+async def _shorten(ctx: AsyncContext, request: SummarizeRequest, provider: str) -> str:
     """Returns a text that is short enough: the content itself, or the summaries of its parts, or summaries of those."""
     text, rounds = request.content, 0
     while len(text) > request.part_chars:
         rounds += 1
-        parts = split_parts(text, request.part_chars)
+        parts = await asyncio.to_thread(split_parts, text, request.part_chars)
         summaries = []
         for number, part in enumerate(parts, start=1):
             share = _MERGING * (number - 1) / len(parts) if rounds == 1 else _MERGING
             ctx.progress(share, f"Part {number} of {len(parts)}")
-            summary = _summarize_part(ctx, request, provider, part)
-            ctx.emit("part", {"round": rounds, "part": number, "of": len(parts), "summary": summary})
+            summary = await _summarize_part(ctx, request, provider, part)
+            await ctx.emit("part", {"round": rounds, "part": number, "of": len(parts), "summary": summary})
             summaries.append(summary)
         text = "\n\n".join(summaries)
     return text
 
 
-def _summarize_part(ctx: Context, request: SummarizeRequest, provider: str, part: str) -> str:
+async def _summarize_part(ctx: AsyncContext, request: SummarizeRequest, provider: str, part: str) -> str:
     longest = request.part_chars // _SHRINK
-    answer = ask(
+    answer = await ask(
         ctx,
         provider,
         _make_messages(_PART, part),
@@ -98,20 +100,20 @@ def _summarize_part(ctx: Context, request: SummarizeRequest, provider: str, part
     return split_parts(answer.text, longest)[0] if answer.text.strip() else ""
 
 
-def _write_summary(
-    ctx: Context, request: SummarizeRequest, provider: str, messages: list[Message], done: float
+async def _write_summary(
+    ctx: AsyncContext, request: SummarizeRequest, provider: str, messages: list[Message], done: float
 ) -> ModelAnswer:
     """Writes the final summary, and emits each token as an event."""
     written = 0
 
-    def on_piece(piece: str) -> None:
+    async def on_piece(piece: str) -> None:
         nonlocal written
         written += len(piece)
-        ctx.emit("token", {"text": piece})
+        await ctx.emit("token", {"text": piece})
         share = min(written / (request.max_sentences * _CHARS_PER_SENTENCE), 1.0)
         ctx.progress(done + (99 - done) * share, "Writing the summary")
 
-    return ask(ctx, provider, messages, on_piece=on_piece, max_sentences=request.max_sentences)
+    return await ask(ctx, provider, messages, on_piece=on_piece, max_sentences=request.max_sentences)
 
 
 def _make_messages(instruction: str, text: str) -> list[Message]:

@@ -2,12 +2,14 @@
 
 from broker.adapter.broker import TaskBroker
 from broker.agent import agent, run_agent
+from broker.async_context import AsyncContext
 from broker.context import Context
 from broker.execution.failures import TokenLimitExceeded
 from broker.execution.interrupts import CancelRequested, LeaseGone, ShuttingDown, Stopped, TimeLimitExceeded
 from broker.task import task
 
 __all__ = [
+    "AsyncContext",
     "CancelRequested",
     "Context",
     "LeaseGone",

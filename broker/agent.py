@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel
 
-from broker.context import Context
+from broker.async_context import AsyncContext
 from broker.task import get_request_model
 from state.agents import catalog
 from state.agents.catalog import AgentSpec
@@ -54,13 +54,15 @@ def agent(
     return declare
 
 
-def run_agent(ctx: Context, agent_name: str, task_type: str, input: Any) -> Any:  # noqa: A002
-    """Runs an agent, whose code cannot create tasks. The input is a dict or the agent's model. Returns the result, or
-    an awaitable of it if the agent is async. Raises UnknownAgent or pydantic's ValidationError."""
+async def run_agent(ctx: AsyncContext, agent_name: str, task_type: str, input: Any) -> Any:  # noqa: A002
+    """Runs an agent, whose code cannot create tasks: an async one as a coroutine, another one in a thread of its own.
+    The input is a dict or the agent's model. Raises UnknownAgent or pydantic's ValidationError."""
     spec = catalog.get(agent_name, task_type)
     request = spec.request.model_validate(input)
-    value = run_refusing(_functions[agent_name, task_type], ctx, request)
-    return await_refusing(value) if inspect.isawaitable(value) else value
+    function = _functions[agent_name, task_type]
+    if inspect.iscoroutinefunction(inspect.unwrap(function)):
+        return await await_refusing(run_refusing(function, ctx, request))
+    return await ctx.call(lambda context: run_refusing(function, context, request))
 
 
 def _get_result_model(function: Callable[..., Any]) -> type[BaseModel]:

@@ -1,5 +1,6 @@
 """The context of a running task: it reports progress and events, saves checkpoints, and says when to stop."""
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -48,6 +49,7 @@ class Context:
         self._execution = execution
         self._held = held
         self._checkpoint = claimed.checkpoint
+        self._saving = threading.Lock()
         self._transaction: CompletingTransaction | None = None
 
     @cached_property
@@ -67,13 +69,13 @@ class Context:
             self._execution.set_progress({"percent": percent, "message": text, "elapsed_ms": elapsed})
             self._held.wakeup.set()
 
-    def emit(self, kind: str, data: dict[str, Any]) -> None:
+    def emit(self, kind: str, data: dict[str, Any], *, wait: bool = True) -> None:
         """Adds an event to the task's history, such as a part of the output. Streams of the task send it, now or
-        later."""
+        later. With `wait`, it waits while too many events are unwritten."""
         if kind in RESERVED_KINDS:
             raise ValueError(f"{kind!r} is a kind of event that only Callboard writes")
         with self._writing():
-            self._execution.add_event(kind, to_event_data(data), wait=True)
+            self._execution.add_event(kind, to_event_data(data), wait=wait)
             self._held.wakeup.set()
 
     def receipt(self, stage: str, **data: Any) -> None:
@@ -93,7 +95,8 @@ class Context:
         """Keeps values over attempts. They are durable when it returns. Raises LeaseLost if this process no longer
         owns the task."""
         jsonsafe.check(values)
-        with self._writing():
+        self._require_no_transaction("save")
+        with self._writing(), self._saving:  # one after the other, so that the last answer has everything
             try:
                 self._checkpoint = leases.save(self.worker, self.task_id, self.epoch, values)
             except LeaseLost:
@@ -137,6 +140,7 @@ class Context:
     def require_gates(self, gates: Sequence[Gate]) -> None:
         """For code that learns which gates its task must pass only when it has started; call it before the work. If the
         task has not passed them, it goes back to the queue with these gates, and no attempt is burned."""
+        self._require_no_transaction("require_gates")
         require_gates(self._execution, self._held, gates)
 
     def shielded(self) -> Shield:
@@ -147,18 +151,20 @@ class Context:
     def sandbox(self, command: Sequence[str], *, timeout_seconds: float = 60, **limits: int) -> SandboxResult:
         """Runs a program to its end, in a folder of its own, and returns its exit code and output. The output is also
         emitted as `log` events while the program runs. Limits: memory, file_size, disk, open_files, processes,
-        output. If the task is stopped, the program and all its descendants are killed. In an async actor:
-        `await asyncio.to_thread(ctx.sandbox, …)`."""
+        output. If the task is stopped, the program and all its descendants are killed."""
         return self._get_sandboxes().run(command, timeout_seconds, limits)
 
-    def workspace(self) -> Workspace:
+    def workspace(self, stopping: threading.Event | None = None) -> Workspace:
         """`with ctx.workspace() as workspace:` a folder for several programs: `workspace.write(path, data)`,
-        `.read(path)`, `.list()`, `.run(command, timeout_seconds=60, **limits)`. It is removed at the end."""
+        `.read(path)`, `.list()`, `.run(command, timeout_seconds=60, **limits)`. It is removed at the end.
+        `stopping` ends its programs from another thread."""
+        self._require_no_transaction("workspace")
         with self.shielded():
-            return self._get_sandboxes().open_workspace()
+            return self._get_sandboxes().open_workspace(stopping)
 
     def _get_sandboxes(self) -> Sandboxes:
         """Returns one object for all threads of the task."""
+        self._require_no_transaction("sandbox")
         sandboxes: Sandboxes = self.__dict__.setdefault("_sandboxes", self._make_sandboxes())
         return sandboxes
 
@@ -169,7 +175,8 @@ class Context:
         """Returns what agents have done before that resembles a text, the nearest first: `.items`, each with `text`,
         `score`, `agent_name`, `task_type` and `task_id`. Finds only events of the task's own tenant; a task without
         one finds only events without one. `.method` is `text` if there was no vector to search by, and `.note` says
-        why. In an async agent: `await asyncio.to_thread(ctx.recall, …)`."""
+        why."""
+        self._require_no_transaction("recall")
         with self.shielded():
             missing = events.explain_missing_vectors()
         query = events.make_query(text, missing)  # asks a provider: an interrupt ends the wait
@@ -189,8 +196,18 @@ class Context:
         self._transaction = self._make_transaction()
         return self._transaction
 
+    def _require_no_transaction(self, verb: str) -> None:
+        """An execution never holds two connections: others might wait for the second one, each with its first."""
+        if self._transaction is not None and self._transaction.is_open:
+            raise RuntimeError(f"ctx.{verb}() needs a connection of its own: call it before ctx.transaction()")
+
     def _make_transaction(self) -> CompletingTransaction:
         return CompletingTransaction(self._execution, self._held, lambda: self.result)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `close` has something to do."""
+        return self._sandboxes is not None or (self._transaction is not None and self._transaction.is_open)
 
     def close(self) -> None:
         """Cleans up after the code has ended, perhaps by an interrupt between any two steps."""
@@ -201,3 +218,4 @@ class Context:
                 self._sandboxes.close_all()
         except Exception:  # the end of the task must be written nevertheless
             self.log.exception("a sandbox was not killed")
+        self._sandboxes = None

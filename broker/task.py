@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 import dramatiq
 from pydantic import BaseModel
 
+from broker.execution.coroutines import declare_work
 from broker.execution.runner import Work, run_task
 from state.gates import Gate
 from state.settings import get_settings
@@ -64,7 +65,10 @@ def task(
             priority=priority,
             role=role,
             created_by=created_by,
+            is_async=inspect.iscoroutinefunction(inspect.unwrap(function)),
         )
+        if spec.is_async:
+            declare_work(spec.name, function)
 
         def run(task_id: str, epoch: int) -> None:
             run_task(spec, function, task_id, epoch)
@@ -89,5 +93,5 @@ def get_request_model(function: Callable[..., Any]) -> type[BaseModel]:
     hints = get_type_hints(function)
     model = hints.get(parameters[1]) if len(parameters) == 2 else None
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
-        raise TypeError(f"{function.__name__} must take (ctx: Context, request: <a pydantic model>)")
+        raise TypeError(f"{function.__name__} must take (ctx: Context or AsyncContext, request: <a pydantic model>)")
     return model

@@ -5,12 +5,18 @@ import functools
 import json
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx2
 
-from providers.errors import NetworkTimeout, ServerError, make_error_from_exception, make_error_from_response
+from providers.errors import (
+    NetworkTimeout,
+    ServerError,
+    make_error_from_exception,
+    make_error_from_response,
+    read_excerpt,
+)
 
 MAX_ANSWER = 32 * 1024 * 1024
 
@@ -33,16 +39,16 @@ class Api:
         self._base_url = base_url.rstrip("/")
         self._headers = dict(headers or {})
 
-    def get(self, path: str) -> Any:
-        return self.request("GET", path)
+    async def get(self, path: str) -> Any:
+        return await self.request("GET", path)
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self.request("POST", path, json=body)
+    async def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        return await self.request("POST", path, json=body)
 
-    def request(self, method: str, path: str, **content: Any) -> Any:
+    async def request(self, method: str, path: str, **content: Any) -> Any:
         """Returns the parsed body, None if it is empty."""
-        with self.stream(method, path, **content) as response:
-            body = self.read(response)
+        async with self.stream(method, path, **content) as response:
+            body = await self.read(response)
         if not body.strip():
             return None
         try:
@@ -51,26 +57,26 @@ class Api:
             details = {"service": self.service, "path": path}
             raise ServerError(f"{self.service} sent malformed JSON", details=details) from error
 
-    @contextlib.contextmanager
-    def stream(self, method: str, path: str, **content: Any) -> Iterator[httpx2.Response]:
+    @contextlib.asynccontextmanager
+    async def stream(self, method: str, path: str, **content: Any) -> AsyncIterator[httpx2.Response]:
         """Yields a response to read in pieces. Failures while it is read are raised as ProviderError too."""
         url = path if "://" in path else self._base_url + path
         try:
-            with (
-                httpx2.Client(verify=get_ssl_context(), timeout=self.timeout) as client,
+            async with (
+                httpx2.AsyncClient(verify=get_ssl_context(), timeout=self.timeout) as client,
                 client.stream(method, url, headers=self._headers, **content) as response,
             ):
                 if not response.is_success:
-                    raise make_error_from_response(response, self.service)
+                    raise make_error_from_response(response, self.service, await read_excerpt(response))
                 yield response
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise make_error_from_exception(error, self.service) from error
 
-    def read(self, response: httpx2.Response) -> bytes:
+    async def read(self, response: httpx2.Response) -> bytes:
         """Returns the whole body. The timeout holds for all of it, whereas httpx2 applies it to each read."""
         end = time.monotonic() + self.timeout
         body = bytearray()
-        for chunk in response.iter_bytes():
+        async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > MAX_ANSWER:
                 raise ServerError(f"{self.service} sent more than {MAX_ANSWER} bytes")

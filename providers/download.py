@@ -21,7 +21,7 @@ from providers.errors import (
 )
 from providers.guarded import ConnectionPolicy, open_guarded
 from providers.mediatypes import HEAD_BYTES, IMAGES, VIDEOS, sniff
-from providers.settings import DownloadSettings
+from providers.settings import DownloadSettings, read
 
 CHUNK = 64 * 1024
 MAX_REDIRECTS = 5
@@ -36,7 +36,7 @@ class DownloadPolicy(ConnectionPolicy):
 
     @classmethod
     def from_environment(cls) -> "DownloadPolicy":
-        settings = DownloadSettings()
+        settings = read(DownloadSettings)
         return cls(settings.trusted, max_bytes=settings.max_bytes, max_seconds=settings.max_seconds)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import httpx2
@@ -96,9 +97,11 @@ def find_error_class(status: int) -> type[ProviderError]:
     return ProviderError if error_type is None else _CLASSES[error_type]
 
 
-def make_error_from_response(response: httpx2.Response, service: str) -> ProviderError:
-    """Returns the error for a response that is not a success. Reads at most an excerpt of a streamed body."""
-    body = _read_excerpt(response)
+def make_error_from_response(response: httpx2.Response, service: str, start: bytes | None = None) -> ProviderError:
+    """Returns the error for a response that is not a success, with the start of its body. Without one, it reads at most
+    an excerpt of a body that is streamed."""
+    start = _read_excerpt(response) if start is None else start
+    body = make_excerpt(start.decode("utf-8", "replace"), tuple(_list_secrets(response.request)))
     kind = find_error_class(response.status_code)
     if response.status_code in (400, 403, 422) and _MODERATION.search(body):
         kind = InvalidInput  # with any of these statuses, the prompt is what has to change
@@ -140,23 +143,26 @@ def make_excerpt(text: str, secrets: tuple[str, ...] = ()) -> str:
     return excerpt if len(text) <= MAX_EXCERPT else f"{excerpt}…"
 
 
-def _read_excerpt(response: httpx2.Response) -> str:
-    try:
-        if response.is_stream_consumed or response.is_closed:
-            text = response.text
-        else:
-            text = _read_start(response).decode("utf-8", "replace")
-    except (httpx2.HTTPError, httpx2.StreamError):
-        return ""  # the status alone is enough for the error
-    return make_excerpt(text, tuple(_list_secrets(response.request)))
-
-
-def _read_start(response: httpx2.Response) -> bytes:
+async def read_excerpt(response: httpx2.Response) -> bytes:
+    """Returns the start of a body that is streamed to async code, for `make_error_from_response`."""
     body = b""
-    for chunk in response.iter_bytes(4096):
-        body += chunk
-        if len(body) >= _MAX_READ:
-            break
+    with suppress(httpx2.HTTPError, httpx2.StreamError):  # the status alone is enough for the error
+        async for chunk in response.aiter_bytes(4096):
+            body += chunk
+            if len(body) >= _MAX_READ:
+                break
+    return body
+
+
+def _read_excerpt(response: httpx2.Response) -> bytes:
+    body = b""
+    with suppress(httpx2.HTTPError, httpx2.StreamError):
+        if response.is_stream_consumed or response.is_closed:
+            return response.content
+        for chunk in response.iter_bytes(4096):
+            body += chunk
+            if len(body) >= _MAX_READ:
+                break
     return body
 
 

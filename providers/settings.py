@@ -1,5 +1,9 @@
 """Settings of the remote providers, read from the environment when they are used."""
 
+import os
+from functools import lru_cache
+from typing import TypeVar, cast
+
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -60,6 +64,21 @@ class DownloadSettings(BaseSettings):
     @property
     def trusted(self) -> frozenset[str]:
         return frozenset(host.strip().lower() for host in self.trusted_hosts.split(",") if host.strip())
+
+
+_S = TypeVar("_S", bound=BaseSettings)
+
+
+def read(kind: type[_S]) -> _S:
+    """Returns the settings as the environment has them now. They are made anew only if it has changed: that takes most
+    of a millisecond, and each submit asks which providers have a key."""
+    names = (f"{kind.model_config['env_prefix']}{field}".upper() for field in kind.model_fields)
+    return cast("_S", _make(kind, tuple(map(os.environ.get, names))))
+
+
+@lru_cache(maxsize=32)
+def _make(kind: type[BaseSettings], _environment: tuple[str | None, ...]) -> BaseSettings:
+    return kind()
 
 
 def list_wrong_variables() -> list[str]:

@@ -7,12 +7,12 @@ import httpx2
 from providers.deadline import Deadline
 from providers.errors import make_error_from_exception, make_error_from_response
 from providers.guarded import ConnectionPolicy, open_guarded
-from providers.settings import DownloadSettings
+from providers.settings import DownloadSettings, read
 
 
 def upload(url: str, service: str, timeout: float, **body: Any) -> None:
     """Sends the body, made by httpx2, with POST. Follows no redirects."""
-    policy = ConnectionPolicy(DownloadSettings().trusted, timeout)
+    policy = ConnectionPolicy(read(DownloadSettings).trusted, timeout)
     with Deadline(timeout) as deadline:
         try:
             with open_guarded("POST", httpx2.URL(url), policy, deadline, headers={}, **body) as response:

@@ -9,8 +9,8 @@ from actors.assistant.conversation import FILES, Conversation, TooManyTurns, Tur
 from actors.assistant.files import KeptFiles, ResultFile, describe_files, keep_files, write_files
 from actors.assistant.tools import Toolbox, shorten
 from actors.language import LOCAL, choose_provider, list_known_gates, make_gates
-from broker import Context, agent
-from broker.execution.workspace import Workspace
+from broker import AsyncContext, agent
+from broker.execution.async_workspace import AsyncWorkspace
 from providers.language.protocol import Message, ToolCall
 from state.gates import Gate
 from state.masking import mask_ends
@@ -72,19 +72,19 @@ def provider_gate(request: RunInput) -> list[Gate]:
 
 
 @agent("assistant", "run", gates=provider_gate, known_gates=list_known_gates, role="operator")
-def run(ctx: Context, request: RunInput) -> RunResult:
+async def run(ctx: AsyncContext, request: RunInput) -> RunResult:
     """Works on an instruction with a language model that reads, writes and runs in a workspace."""
     opening = [Message(role="system", content=SYSTEM), Message(role="user", content=_describe_task(request))]
     provider = choose_provider(request.provider)
     conversation = Conversation(ctx, provider, request.model, opening, request.max_turns)
     conversation.count_usage()
-    with ctx.workspace() as workspace:
-        _restore_files(ctx, workspace, conversation, request)
-        last = _converse(ctx, workspace, conversation, request)
+    async with ctx.workspace() as workspace:
+        await _restore_files(ctx, workspace, conversation, request)
+        last = await _converse(ctx, workspace, conversation, request)
         return RunResult(
             text=last.text,
             turns=len(conversation.turns),
-            files=describe_files(workspace),
+            files=await workspace.call(describe_files),
             commands=_list_commands(conversation.turns),
             provider=conversation.provider,
             model=last.model,
@@ -97,22 +97,25 @@ def _describe_task(request: RunInput) -> str:
     return f"{request.instruction}\n\nThe workspace has these files: {', '.join(sorted(request.files))}"
 
 
-def _restore_files(ctx: Context, workspace: Workspace, conversation: Conversation, request: RunInput) -> None:
+async def _restore_files(
+    ctx: AsyncContext, workspace: AsyncWorkspace, conversation: Conversation, request: RunInput
+) -> None:
     """Fills the workspace: with the given files, or with those of an earlier attempt."""
     saved = ctx.checkpoint.get(FILES)
     if saved is None:
-        write_files(workspace, request.files)
+        await workspace.call(lambda folder: write_files(folder, request.files))
         return
     kept = KeptFiles.model_validate(saved)
-    kept.restore(workspace)
+    await workspace.call(kept.restore)
     if kept.left_out:
         names = shorten(", ".join(kept.left_out), _SHOWN)
-        conversation.tell(f"The workspace was moved. What did not fit into the move is gone: {names}")
+        await conversation.tell(f"The workspace was moved. What did not fit into the move is gone: {names}")
 
 
-def _converse(ctx: Context, workspace: Workspace, conversation: Conversation, request: RunInput) -> Turn:
+async def _converse(
+    ctx: AsyncContext, workspace: AsyncWorkspace, conversation: Conversation, request: RunInput
+) -> Turn:
     """Returns the turn in which the model calls no tool."""
-    toolbox = Toolbox(workspace, request.timeout_seconds)
     while True:
         turn = conversation.last
         if turn is None or turn.is_done:
@@ -120,22 +123,22 @@ def _converse(ctx: Context, workspace: Workspace, conversation: Conversation, re
                 return turn
             number = len(conversation.turns) + 1
             if number > conversation.max_turns:
-                raise _give_up(workspace, conversation)
+                raise await _give_up(workspace, conversation)
             ctx.progress(None, f"Turn {number} of at most {conversation.max_turns}")
-            turn = conversation.ask()
+            turn = await conversation.ask()
         for call in turn.calls[len(turn.results) :]:
-            _carry_out(ctx, workspace, toolbox, conversation, call)
+            # What has run should not run again. A program that runs is stopped all the same.
+            await ctx.shielded(_carry_out(ctx, workspace, conversation, call, request.timeout_seconds))
 
 
-def _carry_out(
-    ctx: Context, workspace: Workspace, toolbox: Toolbox, conversation: Conversation, call: ToolCall
+async def _carry_out(
+    ctx: AsyncContext, workspace: AsyncWorkspace, conversation: Conversation, call: ToolCall, seconds: float
 ) -> None:
     about = {"turn": len(conversation.turns), "call": call.id, "name": call.name}
-    ctx.emit("tool", {**about, "arguments": mask_ends(call.arguments, _SHOWN)})
-    result = toolbox.run(call)
-    with ctx.shielded():  # what has run should not run again
-        conversation.add_result(result, keep_files(workspace))
-        ctx.emit("tool", {**about, "result": mask_ends(result.content, _SHOWN), "exit_code": result.exit_code})
+    await ctx.emit("tool", {**about, "arguments": mask_ends(call.arguments, _SHOWN)})
+    result = await workspace.call(lambda folder: Toolbox(folder, seconds).run(call))
+    await conversation.add_result(result, await workspace.call(keep_files))
+    await ctx.emit("tool", {**about, "result": mask_ends(result.content, _SHOWN), "exit_code": result.exit_code})
 
 
 def _list_commands(turns: list[Turn]) -> list[RanCommand]:
@@ -147,12 +150,12 @@ def _list_commands(turns: list[Turn]) -> list[RanCommand]:
     ]
 
 
-def _give_up(workspace: Workspace, conversation: Conversation) -> TooManyTurns:
+async def _give_up(workspace: AsyncWorkspace, conversation: Conversation) -> TooManyTurns:
     """Returns the error, with as much of what was done as the details of an error can hold."""
     commands = _list_commands(conversation.turns)
     return TooManyTurns(
         len(conversation.turns),
         text=mask_ends(conversation.turns[-1].text, _SHOWN),
         commands=[{"command": mask_ends(each.command, 200), "exit_code": each.exit_code} for each in commands[-10:]],
-        files=[shorten(path, 100) for path in list(describe_files(workspace))[:30]],
+        files=[shorten(path, 100) for path in list(await workspace.call(describe_files))[:30]],
     )

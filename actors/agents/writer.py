@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from actors.language import ask, choose_provider, list_known_gates, make_gates
-from broker import Context, agent
+from broker import AsyncContext, agent
 from providers.language.protocol import Message
 from state.gates import Gate
 
@@ -33,7 +33,7 @@ def provider_gate(request: CompleteInput) -> list[Gate]:
 
 
 @agent("writer", "complete", gates=provider_gate, known_gates=list_known_gates)
-def complete(ctx: Context, request: CompleteInput) -> Text:
+async def complete(ctx: AsyncContext, request: CompleteInput) -> Text:
     """Completes a prompt, and emits each token as an event."""
     provider = choose_provider(request.provider)
     messages = [Message(role="user", content=request.prompt)]
@@ -41,8 +41,8 @@ def complete(ctx: Context, request: CompleteInput) -> Text:
         messages.insert(0, Message(role="system", content=request.instruction))
     ctx.progress(None, f"Asking {provider}")
 
-    def emit_token(piece: str) -> None:
-        ctx.emit("token", {"text": piece})
+    async def emit_token(piece: str) -> None:
+        await ctx.emit("token", {"text": piece})
 
-    answer = ask(ctx, provider, messages, on_piece=emit_token, max_tokens=request.max_tokens)
+    answer = await ask(ctx, provider, messages, on_piece=emit_token, max_tokens=request.max_tokens)
     return Text(text=answer.text, provider=provider, model=answer.model)

@@ -1,15 +1,16 @@
 """The conversation of an assistant with its model. Each answer is saved when it is complete, and each result of a tool
 when the tool has run, so that a later attempt goes on where this one ended: no answer is paid for twice."""
 
+import asyncio
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import aclosing, suppress
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
 from actors.assistant.files import KeptFiles
 from actors.assistant.tools import MAX_CALLS, ToolResult, list_tools, shorten
-from broker import Context, Stopped, TimeLimitExceeded, TokenLimitExceeded
+from broker import AsyncContext, TokenLimitExceeded
 from providers.language import registry
 from providers.language.protocol import Completion, Message, ToolCall
 from state import jsonsafe
@@ -65,7 +66,7 @@ class Turn(BaseModel):
 
 class Conversation:
     def __init__(
-        self, ctx: Context, provider: str, model: str | None, opening: Sequence[Message], max_turns: int
+        self, ctx: AsyncContext, provider: str, model: str | None, opening: Sequence[Message], max_turns: int
     ) -> None:
         self._ctx = ctx
         self._model = model
@@ -93,19 +94,19 @@ class Conversation:
         missing = [turn for turn in self.turns if turn.total > self._ctx.tokens]
         self._ctx.use(tokens=sum(turn.tokens for turn in missing), cost=sum(turn.cost for turn in missing))
 
-    def ask(self) -> Turn:
+    async def ask(self) -> Turn:
         """Returns the next answer, which is saved and counted, and emits its pieces as `token` events."""
         number = len(self.turns) + 1
         completion = registry.get(self.provider).complete(self._make_messages(), tools=list_tools(), model=self._model)
         try:
-            with closing(completion):  # if the task is interrupted, the model stops too
-                for piece in completion:
-                    self._ctx.emit("token", {"text": jsonsafe.clean_text(piece, _LONGEST_PIECE), "turn": number})
-            self._add(completion)
-        except (Stopped, TimeLimitExceeded):
+            async with aclosing(completion):  # if the task is interrupted, the model stops too
+                async for piece in completion:
+                    await self._ctx.emit("token", {"text": jsonsafe.clean_text(piece, _LONGEST_PIECE), "turn": number})
+            await self._add(completion)
+        except asyncio.CancelledError:
             if completion.finished:  # it is paid for
                 if len(self.turns) < number:
-                    self._add(completion)
+                    await self._add(completion)
                 with suppress(TokenLimitExceeded):
                     self._count(self.turns[-1])
             raise
@@ -125,7 +126,7 @@ class Conversation:
     def _count(self, turn: Turn) -> None:
         self._ctx.use(tokens=turn.tokens, cost=turn.cost)
 
-    def _add(self, completion: Completion) -> None:
+    async def _add(self, completion: Completion) -> None:
         usage = completion.usage
         turn = Turn(
             text=jsonsafe.clean_text(completion.text, len(completion.text)),
@@ -137,28 +138,28 @@ class Conversation:
             cost=usage.cost or 0.0,
             total=self._ctx.tokens + usage.tokens,
         )
-        self._save(len(self.turns) + 1, turn)
+        await self._save(len(self.turns) + 1, turn)
         self.turns.append(turn)
 
-    def add_result(self, result: ToolResult, files: KeptFiles) -> None:
+    async def add_result(self, result: ToolResult, files: KeptFiles) -> None:
         """Saves the result of the next call of the last turn, with the files as they are after it."""
         turn = self.turns[-1]
         turn.results.append(result)
         kept = files.model_dump()
-        self._save(len(self.turns), turn, **({FILES: kept} if kept != self._ctx.checkpoint.get(FILES) else {}))
+        await self._save(len(self.turns), turn, **({FILES: kept} if kept != self._ctx.checkpoint.get(FILES) else {}))
 
-    def tell(self, note: str) -> None:
+    async def tell(self, note: str) -> None:
         """Tells the model something before its next turn."""
         if self.turns and self.turns[-1].calls:
             self.turns[-1].note = note
-            self._save(len(self.turns), self.turns[-1])
+            await self._save(len(self.turns), self.turns[-1])
 
-    def _save(self, number: int, turn: Turn, **more: Any) -> None:
+    async def _save(self, number: int, turn: Turn, **more: Any) -> None:
         key = f"turn_{number}"
-        self._ctx.save(**{key: turn.model_dump(exclude_none=True), "allowance": self._allowance, **more})
+        await self._ctx.save(**{key: turn.model_dump(exclude_none=True), "allowance": self._allowance, **more})
 
 
-def _load_turns(ctx: Context) -> list[Turn]:
+def _load_turns(ctx: AsyncContext) -> list[Turn]:
     turns: list[Turn] = []
     while (saved := ctx.checkpoint.get(f"turn_{len(turns) + 1}")) is not None:
         turns.append(Turn.model_validate(saved))

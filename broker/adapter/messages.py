@@ -15,7 +15,7 @@ def make_message(execution: Execution) -> MessageProxy:
             actor_name=claimed.actor,
             args=execution.key,
             kwargs={},
-            options={},
+            options={"max_retries": 0},  # the state store retries
             message_id=claimed.id,
         )
     )

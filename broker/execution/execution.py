@@ -4,7 +4,8 @@ id, epoch)."""
 import math
 import threading
 import time
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
+from weakref import WeakSet
 
 from broker.execution.interruptible import Interruptible
 from broker.execution.interrupts import Interrupt
@@ -34,9 +35,17 @@ class IllegalMove(Exception):
     pass
 
 
+class StartCheck(Protocol):
+    """Called with the validated request before the code of a task. Raises NotStarted."""
+
+    def is_needed(self, execution: "Execution", request: Any) -> bool: ...  # waits for nothing
+    def __call__(self, execution: "Execution", request: Any) -> None: ...
+
+
 class Execution:
-    def __init__(self, claimed: Claimed, lease_until: float = math.inf) -> None:
+    def __init__(self, claimed: Claimed, lease_until: float = math.inf, *, is_async: bool = False) -> None:
         self.claimed = claimed
+        self.is_async = is_async  # it runs as a coroutine, and occupies no thread
         self.key: Key = (claimed.id, claimed.epoch)
         self.state: State = "claimed"
         self.lease_until = lease_until  # on the boot clock; a heartbeat extends it
@@ -49,8 +58,11 @@ class Execution:
         self.stop_requested_at = 0.0  # when its code was first told to stop
         self.interrupted_at = 0.0  # when its code was last told to stop
         self.reported_as_running = False  # after it was told to stop
+        self.blocks_loop_at: str | None = None  # the line of source at which it blocks the event loop
         self.code = Interruptible()
-        self.flushed = threading.Condition()
+        self.children: WeakSet[Any] | None = None  # asyncio tasks that its code has started
+        self._lock = threading.Lock()
+        self._flushed: threading.Condition | None = None  # made for the first thread that waits: few tasks need one
         self._tokens = claimed.tokens
         self._report = Report(claimed.id, claimed.epoch, 1)
         self._in_flight = False  # a report is being written
@@ -83,16 +95,21 @@ class Execution:
     # Called by the running code, through its context.
 
     def set_progress(self, progress: dict[str, Any]) -> None:
-        with self.flushed:
+        with self._lock:
             self._report.progress = progress
 
     def add_event(self, kind: str, data: dict[str, Any], *, wait: bool = False) -> None:
         """Adds an event. With `wait`, waits while too many events are unwritten, so that the memory does not fill
         up."""
-        with self.flushed:
-            if wait and len(self._report.events) >= _BUFFERED_EVENTS:
-                self.flushed.wait(timeout=30)
+        with self._lock:
+            if wait and not self.has_room:
+                self._get_flushed().wait(timeout=30)
             self._report.events.append({"kind": kind, "data": data})
+
+    @property
+    def has_room(self) -> bool:
+        """Whether few enough events are unwritten."""
+        return len(self._report.events) < _BUFFERED_EVENTS
 
     def add_stage(self, stage: str, **data: Any) -> None:
         """Adds an event for a stage of a pause or a cancel."""
@@ -100,7 +117,7 @@ class Execution:
 
     def add_usage(self, tokens: int, cost: float) -> int:
         """Returns the tokens that the task has used, in this attempt and in the earlier ones."""
-        with self.flushed:
+        with self._lock:
             self._report.tokens += tokens
             self._report.cost += cost
             self._tokens += tokens
@@ -112,9 +129,15 @@ class Execution:
 
     def wait_written(self, timeout: float) -> bool:
         """Waits until all events, progress and usage are written. Returns False if the time runs out first."""
-        with self.flushed:
+        with self._lock:
             self._urgent = True
-            return self.flushed.wait_for(self._all_written, timeout)
+            return self._get_flushed().wait_for(self._all_written, timeout)
+
+    def _get_flushed(self) -> threading.Condition:
+        """Called with the lock held."""
+        if self._flushed is None:
+            self._flushed = threading.Condition(self._lock)
+        return self._flushed
 
     def _all_written(self) -> bool:
         return not (self._in_flight or self.has_unwritten or self._report.tokens or self._report.cost)
@@ -123,7 +146,7 @@ class Execution:
 
     def take_report(self, now: float, *, final: bool = False) -> Report | None:
         """Returns the report that is due; None if there is nothing to report, or if it is too early."""
-        with self.flushed:
+        with self._lock:
             report = self._report
             final = final or self._urgent
             progress_due = report.progress is not None and (final or now >= self._next_progress)
@@ -141,9 +164,10 @@ class Execution:
             return report
 
     def note_report_written(self) -> None:
-        with self.flushed:
+        with self._lock:
             self._in_flight = False
-            self.flushed.notify_all()
+            if self._flushed is not None:
+                self._flushed.notify_all()
 
     @property
     def has_unwritten(self) -> bool:
@@ -153,7 +177,7 @@ class Execution:
 
     def interrupt(self, reason: type[Interrupt]) -> bool:
         """Stops the running code. Returns False if it does not run, or was stopped for this reason before."""
-        with self.flushed:
+        with self._lock:
             if self.stop is reason or self.state == "over":
                 return False
             self.stop = reason

@@ -31,6 +31,14 @@ class TokenLimitExceeded(Exception):
         self.details = {"tokens": used, "limit": limit}
 
 
+class Refused(Exception):
+    """A middleware of the broker did not let the task run."""
+
+
+class LoopBlocked(Exception):
+    """The coroutine has blocked the event loop, which it shares with others, until its process was replaced."""
+
+
 # Exceptions that have no category of their own. Those of providers have one.
 _KNOWN: tuple[tuple[type[BaseException], str, Category], ...] = (
     (UnknownActor, "UnknownActor", "permanent"),

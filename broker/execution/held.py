@@ -1,60 +1,66 @@
-"""The tasks that a worker process holds: its executions, the buffer of those that wait for a free thread, and the ends
-that are to be written. All threads of the process share this object. Every move of an execution is made here, under
-one lock, so each move has exactly one winner."""
+"""The tasks that a worker process holds: its executions, those that wait for a free place among them, and the ends that
+are to be written. All threads of the process share this object. Every move of an execution is made here, under one
+lock, so each move has exactly one winner."""
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import partial
 
 from broker.execution import outcomes
 from broker.execution.clocks import boot_time
 from broker.execution.durations import Durations
-from broker.execution.execution import Execution, Key
+from broker.execution.execution import Execution, Key, StartCheck
 from broker.execution.interrupts import LeaseGone
 from broker.execution.lease_timer import LeaseTimer
+from broker.execution.places import Deliver, Places, deliver_each
 from broker.execution.wakeup import Wakeup
 from state.errors import LeaseLost
 from state.logs import log
+from state.tasks import catalog
 from state.workers.leases import Claimed, Settlement
-
-Deliver = Callable[[Execution], None]
-StartCheck = Callable[[Execution, Any], None]  # called with the validated request; raises NotStarted
 
 _WITHOUT_LEASE = 3.0  # seconds that code has to stop after its lease is gone
 
 
 class HeldTasks:
-    def __init__(self, worker: str, threads: int, deliver: Deliver, timer: LeaseTimer | None = None) -> None:
+    def __init__(
+        self,
+        worker: str,
+        threads: int,
+        deliver: Callable[[Execution], None],
+        timer: LeaseTimer | None = None,
+        coroutines: int = 0,
+        start_coroutines: Deliver | None = None,
+    ) -> None:
         self.worker = worker
-        self.threads = threads
+        self.threads = Places(threads, partial(deliver_each, deliver))
+        self.coroutines = Places(coroutines, start_coroutines or self.threads.deliver)
         self.wakeup = Wakeup()  # of the dispatcher, which writes ends and claims
         self.durations = Durations()  # how long the actors take in this process
         self.claims_processed = 0  # the number of the last claim whose tasks were added
         self.start_checks: list[StartCheck] = []  # run before the code of each task
-        self._deliver = deliver
         self._timer = timer
         self._lock = threading.Lock()
         self._executions: dict[Key, Execution] = {}
-        self._buffer: deque[Execution] = deque()  # claimed ahead; no thread is free for them yet
-        self._handed_over: set[Key] = set()  # on their way to a free thread
-        self._occupied: dict[Key, Execution] = {}  # their code occupies a thread
-        self._plain = 0  # threads that run plain Dramatiq messages
         self._ends: list[Settlement] = []
 
     # Called by the dispatcher.
 
     def add(self, claimed: Iterable[Claimed], claim_number: int, lease_until: float) -> None:
-        """Adds the tasks of a claim. Those without a free thread wait in the buffer."""
+        """Adds the tasks of a claim. Those without a free place wait for one."""
         with self._lock:
             for each in claimed:
-                execution = Execution(each, lease_until)
+                execution = Execution(each, lease_until, is_async=catalog.is_async(each.actor))
                 self._executions[execution.key] = execution
-                self._buffer.append(execution)
+                self.places_of(execution).add(execution)
             self.claims_processed = claim_number
-            ready = self._take_from_buffer()
-        self._hand_over(ready)
+            threads, coroutines = self.threads.take_ready(), self.coroutines.take_ready()
+        self.threads.deliver(threads)
+        self.coroutines.deliver(coroutines)
+
+    def places_of(self, execution: Execution) -> Places:
+        return self.coroutines if execution.is_async else self.threads
 
     def take_ends(self) -> list[Settlement]:
         with self._lock:
@@ -71,63 +77,73 @@ class HeldTasks:
         with self._lock:
             for each in ends:
                 execution = self._executions.pop((each.id, each.epoch), None)
-                if execution is not None and execution.key not in self._occupied and execution.state != "over":
+                if execution is not None and not self._is_occupied(execution) and execution.state != "over":
                     execution.move("over")
 
     def give_back_idle(self, seconds: float) -> None:
-        """Gives back executions that no thread has started for so long: another process may have a free thread."""
+        """Gives back executions that have not started for so long: another process may have a free place."""
         limit = time.monotonic() - seconds
         for execution in self.unstarted():
             if execution.claimed_at < limit:
                 self.give_back(execution)
 
     def give_back_all(self) -> None:
-        """Gives back all executions that no thread has started."""
+        """Gives back all executions that have not started. No place is free from now on, so that what a claim under
+        way brings can be given back as well."""
+        with self._lock:
+            self.threads.limit = self.coroutines.limit = 0
         for execution in self.unstarted():
             self.give_back(execution)
 
-    # Called by the threads that run tasks.
+    # Called by the threads that run tasks, and by the event loop.
 
     def start(self, task_id: str, epoch: int, time_limit: float) -> Execution | None:
-        """Returns None if the execution was given back or lost on its way to the thread, or was started before."""
+        """Returns None if the execution was given back or lost on its way to its place, or was started before."""
         key = (task_id, epoch)
         with self._lock:
-            self._handed_over.discard(key)
             execution = self._executions.get(key)
+            self.threads.arrive(key)
+            self.coroutines.arrive(key)
             waits = execution is not None and execution.state == "claimed"
             if execution is not None and waits and self._holds_lease(execution):
                 execution.move("running")
                 execution.started_at = time.monotonic()
                 execution.deadline = execution.started_at + time_limit
-                self._occupied[key] = execution
+                self.places_of(execution).occupied[key] = execution
                 if self._timer is not None:
                     self._timer.advance(self.lease_until(execution))
                 return execution
-            ready = self._take_from_buffer()
-        self._hand_over(ready)
+        self._fill(self.threads)
+        self._fill(self.coroutines)
         if execution is not None and waits:
             self.lose(execution, gone=False)  # its lease ended before the code could start
         return None
 
     def end(self, execution: Execution, settlement: Settlement) -> bool:
-        """Frees the thread of code that has ended. Returns False if the settlement is not used: the end is written
+        """Frees the place of code that has ended. Returns False if the settlement is not used: the end is written
         already, or this process no longer owns the task."""
+        return self.end_all([(execution, settlement)])[0]
+
+    def end_all(self, ends: Sequence[tuple[Execution, Settlement]]) -> list[bool]:
+        """As `end`, for many executions of the same kind at once."""
+        won = []
         with self._lock:
-            self._occupied.pop(execution.key, None)
-            wins = execution.state == "running"
-            if wins:
-                execution.move("ending")
-                self._ends.append(settlement)
-            else:
-                execution.move("over")
-                self._executions.pop(execution.key, None)
-            ready = self._take_from_buffer()
-        self._hand_over(ready)
+            for execution, settlement in ends:
+                places = self.places_of(execution)
+                places.occupied.pop(execution.key, None)
+                won.append(execution.state == "running")
+                if won[-1]:
+                    execution.move("ending")
+                    self._ends.append(settlement)
+                else:
+                    execution.move("over")
+                    self._executions.pop(execution.key, None)
+        self._fill(places)
         self.wakeup.set()
-        return wins
+        return won
 
     def begin_own_end(self, execution: Execution) -> None:
-        """Reserves the end for the thread that runs the task, which writes it itself. Raises LeaseLost if it no longer
+        """Reserves the end for the code of the task, which writes it itself. Raises LeaseLost if it no longer
         may."""
         with self._lock:
             if execution.state != "running" or not self._holds_lease(execution):
@@ -150,12 +166,12 @@ class HeldTasks:
     # Called by any thread.
 
     def give_back(self, execution: Execution) -> bool:
-        """Releases the task if no thread has started it. Returns False if one has."""
+        """Releases the task if it has not started. Returns False if it has."""
         with self._lock:
             if execution.state != "claimed":
                 return False
             execution.move("given back")
-            self._remove_from_buffer(execution)
+            self.places_of(execution).remove(execution)
             self._ends.append(outcomes.released(execution.claimed))
         self.wakeup.set()
         return True
@@ -186,8 +202,8 @@ class HeldTasks:
             if execution.state not in ("claimed", "running"):
                 return False
             execution.move("lost")
-            self._remove_from_buffer(execution)
-            if execution.key not in self._occupied:
+            self.places_of(execution).remove(execution)
+            if not self._is_occupied(execution):
                 execution.move("over")
                 self._executions.pop(execution.key, None)
         self.set_timer()
@@ -208,7 +224,7 @@ class HeldTasks:
         if self._timer is not None:
             with self._lock:
                 # Code that goes on after its task was completed needs no lease.
-                running = [execution for execution in self._occupied.values() if execution.state != "ending"]
+                running = [execution for execution in self._occupied() if execution.state != "ending"]
                 self._timer.set(min(map(self._get_kill_time, running), default=None))
 
     def _get_kill_time(self, execution: Execution) -> float:
@@ -229,65 +245,52 @@ class HeldTasks:
             return list(self._executions.values())
 
     def running(self) -> list[Execution]:
-        """Returns the executions whose code occupies a thread, also those that may no longer write."""
+        """Returns the executions whose code occupies a place, also those that may no longer write."""
         with self._lock:
-            return list(self._occupied.values())
+            return self._occupied()
 
     def unstarted(self) -> list[Execution]:
-        """Returns the executions that no thread has started yet."""
+        """Returns the executions that have not started yet."""
         with self._lock:
-            handed_over = [self._executions[key] for key in self._handed_over if key in self._executions]
-            return [*self._buffer, *(execution for execution in handed_over if execution.state == "claimed")]
+            return [*self.threads.unstarted(), *self.coroutines.unstarted()]
 
     def is_idle(self) -> bool:
         """Returns whether nothing is held and every end is written."""
         with self._lock:
-            return not (self._executions or self._ends or self._occupied)
+            return not (self._executions or self._ends or self.threads.occupied or self.coroutines.occupied)
 
     # Called by threads that run plain Dramatiq messages.
 
     def occupy_plain(self) -> None:
         with self._lock:
-            self._plain += 1
+            self.threads.plain += 1
 
     def leave_plain(self) -> None:
         with self._lock:
-            self._plain -= 1
-            ready = self._take_from_buffer()
-        self._hand_over(ready)
+            self.threads.plain -= 1
+        self._fill(self.threads)
         self.wakeup.set()
 
-    @property
-    def plain(self) -> int:
-        return self._plain
-
-    def _hand_over(self, ready: list[Execution]) -> None:
-        """Called without the lock. An execution that is given back meanwhile is not started when its message
-        arrives."""
-        for execution in ready:
-            self._deliver(execution)
+    def _fill(self, places: Places) -> None:
+        """Starts executions that wait for a place, if there are free ones. One that is given back meanwhile is not
+        started when it arrives there."""
+        with self._lock:
+            ready = places.take_ready()
+        places.deliver(ready)
 
     # Called with the lock held.
 
-    def _take_from_buffer(self) -> list[Execution]:
-        """Returns as many executions as there are free threads."""
-        ready = []
-        while self._buffer and len(self._handed_over) + len(self._occupied) + self._plain < self.threads:
-            execution = self._buffer.popleft()
-            self._handed_over.add(execution.key)
-            ready.append(execution)
-        return ready
+    def _occupied(self) -> list[Execution]:
+        return [*self.threads.occupied.values(), *self.coroutines.occupied.values()]
 
-    def _remove_from_buffer(self, execution: Execution) -> None:
-        if execution.key not in self._handed_over and execution in self._buffer:
-            self._buffer.remove(execution)
+    def _is_occupied(self, execution: Execution) -> bool:
+        return execution.key in self.places_of(execution).occupied
 
 
 _of_this_process: HeldTasks | None = None
 
 
 def set_held_tasks(held: HeldTasks | None) -> None:
-    """Sets the tasks that this process holds."""
     global _of_this_process
     _of_this_process = held
 

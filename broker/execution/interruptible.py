@@ -8,7 +8,9 @@ import asyncio
 import gc
 import sys
 import threading
+from contextlib import suppress
 from types import FrameType, TracebackType
+from typing import Any
 
 from broker.execution.interrupts import Interrupt, clear_pending_interrupt, raise_in_thread
 
@@ -19,7 +21,7 @@ class Interruptible:
         self._lock = threading.Lock()
         self._thread: int | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._coroutine: asyncio.Task[object] | None = None
+        self._coroutine: asyncio.Task[Any] | None = None
         self._shielded = 0
         self._pending: type[Interrupt] | None = None  # sent to the thread, not raised there yet
         self._deferred: type[Interrupt] | None = None  # arrived inside a shield
@@ -34,7 +36,7 @@ class Interruptible:
         while True:
             try:
                 with self._lock:
-                    self._thread = self._coroutine = self._deferred = None
+                    self._thread = self._deferred = None
                     if self._pending is not None:
                         clear_pending_interrupt()
                         self._pending = None
@@ -73,26 +75,28 @@ class Interruptible:
         """Returns whether interrupts are raised in the calling thread."""
         return self._thread == threading.get_ident()
 
-    # Called for async actors, by the thread of the event loop: their coroutine is canceled, no thread is interrupted.
+    # Called for async actors, by the thread of the event loop: their coroutine is canceled, no thread is interrupted,
+    # unless the coroutine waits for a function in a thread.
 
-    def move_to_loop(self) -> None:
-        with self.shield(), self._lock:
-            self._thread = None
-
-    def attach(self, coroutine: "asyncio.Task[object]") -> None:
+    def attach(self, coroutine: "asyncio.Task[Any]") -> None:
         with self._lock:
             self._loop, self._coroutine = coroutine.get_loop(), coroutine
+
+    def detach(self) -> None:
+        with self._lock:
+            self._coroutine = None
 
     # Called by other threads.
 
     def interrupt(self, reason: type[Interrupt]) -> bool:
         """Stops the code. Returns False if it does not run."""
         with self._lock:
-            if self._coroutine is not None and self._loop is not None:
-                self._loop.call_soon_threadsafe(self._coroutine.cancel)
-                return True
             if self._thread is None:
-                return False
+                if self._coroutine is None or self._loop is None:
+                    return False
+                with suppress(RuntimeError):  # the loop is closed
+                    self._loop.call_soon_threadsafe(self._coroutine.cancel)
+                return True
             if self._shielded:
                 self._deferred = reason
             else:
@@ -106,15 +110,25 @@ class Interruptible:
     def where(self) -> str:
         """Returns the line of source that the code is at: it explains why code does not stop."""
         with self._lock:
-            if self._coroutine is not None:
-                stack = self._coroutine.get_stack(limit=1)
-                frame: FrameType | None = stack[0] if stack else None
-            else:
-                frame = _frame_of(self._thread) if self._thread is not None else None
-        return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}" if frame else "unknown"
+            if self._thread is not None:
+                return describe_frame(frame_of(self._thread))
+            return describe_frame(None if self._coroutine is None else _find_awaiting_frame(self._coroutine))
 
 
-def _frame_of(thread: int) -> FrameType | None:
+def describe_frame(frame: FrameType | None) -> str:
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}" if frame else "unknown"
+
+
+def _find_awaiting_frame(task: "asyncio.Task[Any]") -> FrameType | None:
+    """Returns the innermost frame: a task itself knows only its outermost coroutine."""
+    frame: FrameType | None = None
+    awaited: Any = task.get_coro()
+    while (inner := getattr(awaited, "cr_frame", None)) is not None:
+        frame, awaited = inner, awaited.cr_await
+    return frame
+
+
+def frame_of(thread: int) -> FrameType | None:
     """Keeps the garbage collector off: before Python 3.11.9, a collection in the middle of _current_frames can stop the
     whole process for ever (CPython's issue 106883)."""
     collecting = gc.isenabled()

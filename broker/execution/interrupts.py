@@ -49,15 +49,20 @@ def clear_pending_interrupt() -> None:
 
 
 def caused_by(exception: BaseException, kind: type[BaseException]) -> bool:
-    """Returns whether an exception of this kind is the exception, its cause, or was being handled when it was
-    raised."""
+    """Returns whether an exception of this kind is the exception, its cause, or was being handled when it was raised;
+    or is one of a group's."""
     seen: set[int] = set()
-    current: BaseException | None = exception
-    while current is not None and id(current) not in seen:
+    left: list[BaseException | None] = [exception]
+    while left:
+        current = left.pop()
+        if current is None or id(current) in seen:
+            continue
         if isinstance(current, kind):
             return True
         seen.add(id(current))
-        current = current.__cause__ or current.__context__
+        left.append(current.__cause__ or current.__context__)
+        if isinstance(current, BaseExceptionGroup):
+            left.extend(current.exceptions)
     return False
 
 

@@ -11,12 +11,17 @@ from state.database.errors import TRANSIENT
 from state.database.notifier import notify_tasks, notify_work
 from state.errors import LeaseLost, NotReady
 from state.gates import Gate
-from state.gates.declarations import declare_unseen
+from state.gates.declarations import declare_unseen, find_undeclared
 from state.gates.waking import wake
 from state.logs import log, log_transitions
 from state.workers import leases
 
 _NO_ANSWER = (NotReady, *TRANSIENT)
+
+
+def has_passed(execution: Execution, gates: Sequence[Gate]) -> bool:
+    """Returns whether `require_gates` has nothing to do. Waits for nothing."""
+    return all(gate.key in execution.claimed.gates for gate in gates) and not find_undeclared(gates)
 
 
 def require_gates(execution: Execution, held: HeldTasks, gates: Sequence[Gate]) -> None:

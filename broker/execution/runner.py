@@ -1,7 +1,6 @@
 """Runs one claimed task in a thread of Dramatiq. Lets no exception escape: Dramatiq must not retry a task, because the
 state store does."""
 
-import inspect
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from broker.context import Context
 from broker.execution import outcomes
-from broker.execution.coroutines import run_coroutine
 from broker.execution.execution import Execution
 from broker.execution.failures import TokenLimitExceeded, describe
 from broker.execution.held import HeldTasks, get_held_tasks
@@ -26,7 +24,7 @@ from state.workers.leases import Settlement
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
-Work = Callable[[Context, Any], Any]
+Work = Callable[[Any, Any], Any]  # of a context and a request
 
 
 def run_task(spec: ActorSpec, function: Work, task_id: str, epoch: int) -> None:
@@ -36,24 +34,16 @@ def run_task(spec: ActorSpec, function: Work, task_id: str, epoch: int) -> None:
         return
     begun = time.perf_counter()
     context = Context(execution, held)
-    with _trace_attempt(execution) as span:
+    with trace_attempt(execution, read_traceparent(task_id) if is_tracing() else None) as span:
         value, exception = _run(spec, function, execution, context, held)
         if exception is not None:
             note_failure(span, type(exception).__name__)
     # No interrupt can be raised in this thread from here on.
     context.close()
-    if exception is None or not caused_by(exception, NotStarted):
-        seconds = time.perf_counter() - begun
-        held.durations.note(spec.name, seconds)
-        note_run(spec.name, seconds)
-    try:
-        end = _settle(execution, context, value, exception)
-    except Exception as unexpected:  # the task must get an end, whatever the error is
-        end = outcomes.failed(execution.claimed, unexpected)
-    held.end(execution, end)
+    held.end(execution, settle(held, execution, context, time.perf_counter() - begun, value, exception))
 
 
-def _trace_attempt(execution: Execution) -> AbstractContextManager["Span | None"]:
+def trace_attempt(execution: Execution, traceparent: str | None) -> AbstractContextManager["Span | None"]:
     claimed = execution.claimed
     if not is_tracing():
         return nullcontext()
@@ -62,7 +52,6 @@ def _trace_attempt(execution: Execution) -> AbstractContextManager["Span | None"
         "callboard.actor": claimed.actor,
         "callboard.attempt": claimed.attempt,
     }
-    traceparent = read_traceparent(claimed.id)
     return open_span(f"attempt {claimed.actor}", "consumer", attributes, traceparent=traceparent)
 
 
@@ -70,16 +59,25 @@ def _run(
     spec: ActorSpec, function: Work, execution: Execution, context: Context, held: HeldTasks
 ) -> tuple[Any, BaseException | None]:
     """Returns the value that the code returned, or the exception that it raised."""
+
+    def work() -> Any:
+        request = spec.request.model_validate(execution.claimed.payload)
+        for check in held.start_checks:
+            check(execution, request)
+        return function(context, request)
+
+    return run_interruptibly(execution, work)
+
+
+def run_interruptibly(execution: Execution, work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """Calls the code of a task, which can be interrupted in the calling thread meanwhile. Returns its value, or the
+    exception that it raised."""
     returned: list[Any] = []
     exception: BaseException | None = None
     try:
         try:
             execution.enter_code()
-            request = spec.request.model_validate(execution.claimed.payload)
-            for check in held.start_checks:
-                check(execution, request)
-            value = function(context, request)
-            returned.append(run_coroutine(execution, value) if inspect.isawaitable(value) else value)
+            returned.append(work())
         except BaseException as raised:
             exception = raised
         execution.code.end()
@@ -87,6 +85,19 @@ def _run(
         execution.code.end()
         exception = exception or (None if returned else late)
     return (returned or [None])[0], exception
+
+
+def settle(
+    held: HeldTasks, execution: Execution, context: Context, seconds: float, value: Any, exception: BaseException | None
+) -> Settlement:
+    """Returns the end of code that has returned a value or raised an exception."""
+    try:
+        if exception is None or not caused_by(exception, NotStarted):
+            held.durations.note(execution.claimed.actor, seconds)
+            note_run(execution.claimed.actor, seconds)
+        return _settle(execution, context, value, exception)
+    except Exception as unexpected:  # the task must get an end, whatever the error is
+        return outcomes.failed(execution.claimed, unexpected)
 
 
 def _settle(execution: Execution, context: Context, value: Any, exception: BaseException | None) -> Settlement:

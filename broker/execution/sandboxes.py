@@ -1,12 +1,13 @@
 """The sandboxes in which a task runs programs; they end with the task. Each has a row, so that every process can find
 it. What makes sandboxes is set from outside, because broker/ imports nothing of providers/."""
 
-import asyncio
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from broker.execution.execution import Execution
+from broker.execution.interrupts import Stopped
 from broker.execution.output_events import OutputEvents
 from broker.execution.workspace import Folder, Workspace
 from state.sandboxes import OpenSandbox, close_sandbox, open_sandbox
@@ -105,10 +106,15 @@ class Sandboxes:
         self._closing = threading.RLock()
 
     def run(
-        self, command: Sequence[str], seconds: float, limits: dict[str, int], folder: str | None = None
+        self,
+        command: Sequence[str],
+        seconds: float,
+        limits: dict[str, int],
+        folder: str | None = None,
+        stopping: threading.Event | None = None,
     ) -> SandboxResult:
+        """`stopping` ends the program from another thread."""
         provider = get_provider()
-        _refuse_in_event_loop()
         output = OutputEvents(self._ctx)
         opened: OpenedSandbox | None = None
         try:
@@ -122,7 +128,7 @@ class Sandboxes:
                 opened.sandbox.begin()
             sandbox = opened.sandbox
             while True:
-                self._raise_if_stopped()
+                self._raise_if_stopped(stopping)
                 with self._ctx.shielded():
                     output.add(sandbox.read(_STEP))
                     if sandbox.ended:
@@ -133,14 +139,17 @@ class Sandboxes:
                     self._close(opened)
                 output.finish()
 
-    def open_workspace(self) -> Workspace:
-        workspace = Workspace(get_provider().open_folder(), self.run, self._ctx.shielded)
+    def open_workspace(self, stopping: threading.Event | None) -> Workspace:
+        run = partial(self.run, stopping=stopping)
+        workspace = Workspace(get_provider().open_folder(), run, self._ctx.shielded)
         self._workspaces.append(workspace)
         return workspace
 
-    def _raise_if_stopped(self) -> None:
+    def _raise_if_stopped(self, stopping: threading.Event | None) -> None:
         """Raises the interrupt in threads that the actor has started: only its first thread is interrupted from
         outside."""
+        if stopping is not None and stopping.is_set():
+            raise Stopped
         if self._execution.stop is not None and not self._execution.code.runs_here():
             raise self._execution.stop
 
@@ -192,11 +201,3 @@ class Sandboxes:
             close_sandbox(sandbox_id, killed, [(process.pid, process.start_ticks) for process in survivors])
         except Exception:
             self._ctx.log.exception("the end of a sandbox was not written", sandbox=sandbox_id)
-
-
-def _refuse_in_event_loop() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise RuntimeError("ctx.sandbox would block the event loop: use `await asyncio.to_thread(ctx.sandbox, …)`.")

@@ -49,6 +49,10 @@ class CompletingTransaction:
                 self._opened.__exit__(kind, error, trace)
             self._connection = None
 
+    @property
+    def is_open(self) -> bool:
+        return self._connection is not None
+
     def abandon(self) -> None:
         """Closes the transaction if an interrupt came just before the block was entered, so that __exit__ is never
         called."""
@@ -56,6 +60,7 @@ class CompletingTransaction:
             with suppress(Exception):  # the connection is closed first, so the rollback fails
                 self._connection.close()
                 self._opened.close()
+            self._connection = None
 
     def _require_owned(self) -> None:
         leases.require_owned(self._held.worker, *self._execution.key)

@@ -10,6 +10,8 @@ from state.workers.leases import Settlement
 
 _SECONDS = (0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 
+CountRunning = Callable[[], int]
+
 REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 
@@ -42,6 +44,10 @@ _BATCHES = Histogram(
     registry=REGISTRY,
 )
 _THREADS = Gauge("callboard_worker_threads", "Threads for tasks in this process.", registry=REGISTRY)
+_COROUTINES = Gauge("callboard_worker_coroutines", "Coroutines for tasks in this process.", registry=REGISTRY)
+_RUNNING_COROUTINES = Gauge(
+    "callboard_worker_coroutines_running", "Tasks of async actors that run in this process now.", registry=REGISTRY
+)
 _RUNNING = Gauge("callboard_worker_running", "Tasks whose code runs in this process now.", registry=REGISTRY)
 
 
@@ -49,9 +55,11 @@ def is_enabled() -> bool:
     return get_settings().metrics_port is not None
 
 
-def watch_places(threads: int, count_running: Callable[[], int]) -> None:
+def watch_places(threads: int, coroutines: int, count_threads: CountRunning, count_coroutines: CountRunning) -> None:
     _THREADS.set(threads)
-    _RUNNING.set_function(count_running)
+    _COROUTINES.set(coroutines)
+    _RUNNING.set_function(lambda: count_threads() + count_coroutines())
+    _RUNNING_COROUTINES.set_function(count_coroutines)
 
 
 def note_run(actor: str, seconds: float) -> None:

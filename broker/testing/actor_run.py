@@ -1,7 +1,6 @@
 """A run of an actor with a real context, without a worker."""
 
 import asyncio
-import inspect
 import json
 import math
 import time
@@ -11,9 +10,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from broker.async_context import AsyncContext
 from broker.context import Context
 from broker.execution.execution import Execution
 from broker.execution.held import HeldTasks
+from broker.execution.offload import Offload
 from broker.execution.sandboxes import OpenedSandbox, Process, Sandboxes
 from broker.execution.storable import to_result_json
 from broker.execution.transaction import CompletingTransaction
@@ -76,10 +77,9 @@ def run_actor(
     )
     with _recording(claimed) as recorder:
         context = _LocalContext(recorder.execution, recorder.held)
+        request = spec.request.model_validate(stored)
         try:
-            value = actor.work(context, spec.request.model_validate(stored))
-            if inspect.isawaitable(value):
-                value = asyncio.run(_await(value))
+            value = asyncio.run(_run_async(actor, context, request)) if spec.is_async else actor.work(context, request)
             recorder.run.result = to_result_json(context.result if context.is_completed else value)
         finally:
             context.close()
@@ -87,8 +87,12 @@ def run_actor(
     return recorder.run
 
 
-async def _await(value: Any) -> Any:
-    return await value
+async def _run_async(actor: TaskActor, context: Context, request: Any) -> Any:
+    offload = Offload(coroutines=1)
+    try:
+        return await actor.work(AsyncContext(context, offload), request)
+    finally:
+        offload.close()
 
 
 def _copy_json(values: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from broker.execution.held import HeldTasks
 from broker.metrics.waits import Waits
 from broker.worker.backoff import Backoff
 from broker.worker.capacity import NO_CAPACITY, Capacity
+from broker.worker.kinds import Kinds
 from broker.worker.reporter import Reporter
 from state.database import Connection, Row, connect
 from state.database.errors import kind_of
@@ -38,10 +39,12 @@ class Dispatcher:
         self.waits = Waits()
         self._held = held
         self._queues = queues
+        self._kinds = Kinds(queues)
         self._on_hints = on_hints
         self._reporter = Reporter(held)
         self._claim_number = 0
-        self._hinted = True
+        self._thread_hint = True  # there may be tasks for threads
+        self._coroutine_hint = True
         self._claim_at = math.inf  # when to claim again because others held locks of gates
         self._contention = Backoff()
         self._freed: set[str] = set()  # gates that tasks have left; woken together with the next claim
@@ -61,7 +64,7 @@ class Dispatcher:
 
     def hint(self) -> None:
         """Tells the dispatcher that there may be something to claim."""
-        self._hinted = True
+        self._thread_hint = self._coroutine_hint = True
         self._held.wakeup.set()
 
     def stop_claiming(self) -> None:
@@ -110,8 +113,10 @@ class Dispatcher:
         now = time.monotonic()
         if self._freed:
             timeouts.append(max(self._wake_at - now, 0))
-        if (self._hinted or self._claim_at < math.inf) and self._capacity():
-            timeouts.append(0 if self._hinted else max(self._claim_at - now, 0))
+        if self._hinted_capacity():
+            timeouts.append(0)
+        elif self._claim_at < math.inf and self._capacity():
+            timeouts.append(max(self._claim_at - now, 0))
         return min(timeouts)
 
     def _connect(self) -> tuple[Connection, Channel]:
@@ -128,7 +133,7 @@ class Dispatcher:
         else:
             log.error("dispatcher: unexpected error, trying again", worker=self._held.worker, exc_info=failure)
         self._reporter.note_connection_lost()
-        self._hinted = True
+        self._thread_hint = self._coroutine_hint = True
         if kind != "again" and self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -139,40 +144,58 @@ class Dispatcher:
     def _capacity(self) -> Capacity:
         return Capacity.of(self._held) if self._claiming else NO_CAPACITY
 
+    def _hinted_capacity(self) -> Capacity:
+        """Returns the capacity of the kinds of places for which there may be tasks."""
+        if not (self._thread_hint or self._coroutine_hint):
+            return NO_CAPACITY
+        return self._capacity().of_kinds(threads=self._thread_hint, coroutines=self._coroutine_hint)
+
     def _claim(self, connection: Connection) -> None:
-        is_due = self._hinted or time.monotonic() >= self._claim_at
-        capacity = self._capacity() if is_due else NO_CAPACITY
+        capacity = self._capacity() if time.monotonic() >= self._claim_at else self._hinted_capacity()
         if not capacity:
             self._wake(connection)
             return
-        self._hinted = False
+        # Before the claim: a hint that is heard while the claim is under way is not lost.
+        self._thread_hint = self._thread_hint and not capacity.threads + capacity.ahead
+        self._coroutine_hint = self._coroutine_hint and not capacity.coroutines
         self._claim_number += 1
         lease_until = boot_time() + get_settings().lease_seconds
         answer = leases.claim(connection, self._request(capacity), sorted(self._freed))
         self._held.add(answer.tasks, self._claim_number, lease_until)
+        if self._kinds.learn(answer.tasks):
+            self._thread_hint = self._coroutine_hint = True
+        self._note_hints(capacity, sum(catalog.is_async(each.actor) for each in answer.tasks), len(answer.tasks))
         self.waits.add(answer.tasks)
         if not self._claiming:  # stopped while the claim was under way
             self._held.give_back_all()
         self._wake_later({*answer.to_wake, *answer.busy}, locked=bool(answer.busy))
-        if len(answer.tasks) >= max(capacity.threads, 1):
-            self._hinted = True  # there may be more; fewer tasks than asked for would be all
         if answer.tasks or not answer.contended:
             self._contention.reset()
         self._claim_at = time.monotonic() + self._contention.next() if answer.contended else math.inf
         self._announce(answer)
 
+    def _note_hints(self, capacity: Capacity, coroutines: int, tasks: int) -> None:
+        """Notes for which kinds of places there may be more: fewer tasks than asked for would be all. A kind for which
+        nothing was asked keeps its hint until it has a free place."""
+        if capacity.threads + capacity.ahead and tasks - coroutines >= max(capacity.threads, 1):
+            self._thread_hint = True
+        if capacity.coroutines and coroutines >= capacity.coroutines:
+            self._coroutine_hint = True
+
     def _request(self, capacity: Capacity) -> ClaimRequest:
         return ClaimRequest(
             worker=self._held.worker,
             claim_number=self._claim_number,
-            thread_queues=self._queues,
-            coroutine_queues=(),  # a coroutine still occupies a thread
+            thread_queues=self._kinds.thread_queues,
+            coroutine_queues=self._kinds.coroutine_queues,
             threads=capacity.threads,
-            coroutines=0,
+            coroutines=capacity.coroutines,
             ahead=capacity.ahead,
             short_actors=capacity.short_actors,
-            known_actors=catalog.list_names(),
+            known_actors=self._kinds.actors,
             retry_share=self.retry_share,
+            sync_actors=self._kinds.sync_actors,
+            async_actors=self._kinds.async_actors,
         )
 
     def _announce(self, answer: ClaimAnswer) -> None:
@@ -189,7 +212,7 @@ class Dispatcher:
         if gates:
             self._freed |= gates
             self._wake_at = 0.0
-            self._hinted = True
+            self._thread_hint = self._coroutine_hint = True
 
     def _wake(self, connection: Connection) -> None:
         """Wakes the gates that tasks have left, if no claim does it."""

@@ -110,15 +110,17 @@ class Maintenance:
             if began - self._renewed > LEASE_SECONDS:  # suspended: another one may be elected by now
                 self._step_down("its lease has ended", forget=True)
                 return
-            more = self._housekeeping.do_turn()
-            ended = time.monotonic()
-            if ended - began > LEASE_SECONDS:
-                self._step_down(f"a turn took {ended - began:.1f} s")
-            elif become_maintainer(self._worker):
-                self._renewed = ended
-                self._next_turn = began if more else began + _EVERY
-            else:
+            due = become_maintainer(self._worker)
+            if due is None:
                 self._step_down("another process has taken over")
+                return
+            self._renewed = began
+            more = self._housekeeping.do_turn(due)
+            took = time.monotonic() - began
+            if took > LEASE_SECONDS:
+                self._step_down(f"a turn took {took:.1f} s")
+            else:
+                self._next_turn = began if more else began + _EVERY
         except TurnFailed:
             self._step_down("a part of its turn failed")
         except _NO_ANSWER as failure:

@@ -5,16 +5,22 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from dramatiq.asyncio import EventLoopThread
+
 from broker.execution import outcomes
+from broker.execution.coroutines import Coroutines
 from broker.execution.execution import Execution
+from broker.execution.failures import LoopBlocked
 from broker.execution.held import HeldTasks, set_held_tasks
 from broker.execution.interrupts import ShuttingDown, TimeLimitExceeded
 from broker.execution.lease_timer import LeaseTimer
+from broker.execution.offload import TRANSACTIONS, VERBS, Offload
 from broker.metrics.measurements import watch_places
 from broker.metrics.server import serve_metrics
 from broker.worker.dispatcher import Dispatcher
 from broker.worker.heartbeat import Heartbeat
 from broker.worker.leftovers import Leftovers
+from broker.worker.loop_watch import LoopWatch
 from broker.worker.maintenance import Maintenance
 from broker.worker.replacement import end_process, prepare_replacement, replace_process
 from broker.worker.watchdog import STOP_SECONDS, Watchdog
@@ -38,11 +44,16 @@ _QUICK_STOP_TIMEOUT = 0.5
 
 
 class WorkerProcess:
-    def __init__(self, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None]) -> None:
+    def __init__(
+        self, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None], event_loop: EventLoopThread
+    ) -> None:
         hide_memory()
         prepare_replacement()
         self.identity = Identity.of_this_process()
-        self.held = HeldTasks(self.identity.id, threads, deliver, LeaseTimer())
+        places = get_settings().coroutines
+        self.coroutines = Coroutines(event_loop.loop, Offload(places))
+        self.held = HeldTasks(self.identity.id, threads, deliver, LeaseTimer(), places, self.coroutines.start)
+        self.coroutines.held = self.held
         set_held_tasks(self.held)
         self.on_open: list[Callable[[], None]] = []  # called when the database answers, before the first claim
         self._queues = queues
@@ -51,10 +62,12 @@ class WorkerProcess:
         self._leftovers = Leftovers(self.identity)
         self._heartbeat = Heartbeat(self.held, queues, self._dispatcher, self._maintenance, self._leftovers)
         self._watchdog = Watchdog(self.held, self.replace)
+        self._loop_watch = LoopWatch(self.coroutines, event_loop, self.replace)
         self._opened = False
         self._closing = threading.Event()
         self._replacing = False
         self._shutting_down = False
+        self._grace: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def open(self) -> None:
@@ -65,9 +78,15 @@ class WorkerProcess:
     def _open(self) -> None:
         while not self._closing.is_set():
             try:
-                get_database().size_for(self.held.threads)
+                get_database().size_for(self.held.threads.limit + VERBS + TRANSACTIONS)
                 require_current_schema()
-                registry.register(self.identity, self._queues, self.held.threads, catalog.list_names())
+                registry.register(
+                    self.identity,
+                    self._queues,
+                    self.held.threads.limit,
+                    catalog.list_names(),
+                    coroutines=self.held.coroutines.limit,
+                )
                 for prepare in self.on_open:
                     prepare()
                 break
@@ -80,13 +99,18 @@ class WorkerProcess:
         with self._lock:
             if self._closing.is_set():
                 return
-            for part in (self._maintenance, self._leftovers, self._heartbeat, self._watchdog, self._dispatcher):
+            for part in (
+                self._maintenance, self._leftovers, self._heartbeat, self._watchdog, self._loop_watch, self._dispatcher
+            ):  # fmt: skip
                 part.start()
             self._opened = True
-        watch_places(self.held.threads, lambda: len(self.held.running()))
+        threads, coroutines = self.held.threads, self.held.coroutines
+        count_each = (lambda: len(threads.occupied)), (lambda: len(coroutines.occupied))
+        watch_places(threads.limit, coroutines.limit, *count_each)
         serve_metrics(self.identity.id)
         configure_tracing("callboard-worker")
-        log.info("worker ready", worker=self.identity.id, queues=list(self._queues), threads=self.held.threads)
+        places = {"threads": threads.limit, "coroutines": coroutines.limit}
+        log.info("worker ready", worker=self.identity.id, queues=list(self._queues), **places)
 
     def _on_hints(self, hints: Sequence[str]) -> None:
         if CONTROL in hints or EVERYTHING in hints:
@@ -101,7 +125,8 @@ class WorkerProcess:
         finish."""
         self._shutting_down = True
         self._stop_starting()
-        threading.Thread(target=self._end_grace, name="grace", daemon=True).start()
+        self._grace = threading.Thread(target=self._end_grace, name="grace", daemon=True)
+        self._grace.start()
 
     def _end_grace(self) -> None:
         if self._wait_for(self.held.running(), get_settings().grace_seconds):
@@ -114,16 +139,21 @@ class WorkerProcess:
             self.replace("code does not stop at the end of the grace time")
 
     def close(self) -> None:
+        if self._grace is not None:
+            self._grace.join()  # Dramatiq has waited for its threads, not for coroutines
         with self._lock:
             if self._replacing:
                 threading.Event().wait()  # another thread ends the process in a moment
             self._closing.set()
         if self._opened:
             drained = self._dispatcher.drain(timeout=10)
-            for part in (self._dispatcher, self._maintenance, self._leftovers, self._watchdog, self._heartbeat):
+            for part in (
+                self._dispatcher, self._maintenance, self._leftovers, self._loop_watch, self._watchdog, self._heartbeat
+            ):  # fmt: skip
                 part.stop()
             if drained:  # otherwise another process finds this one gone and recovers its tasks
                 self._deregister()
+        self.coroutines.offload.close()
         flush_traces()
         close_database()
 
@@ -199,7 +229,9 @@ def _is_stuck(execution: Execution) -> bool:
 def _make_on_loss(execution: Execution) -> dict[str, object]:
     """Returns the report and the settlement that another process writes when it finds this one gone."""
     claimed = execution.claimed
-    if execution.request is None and time.monotonic() >= execution.deadline:
+    if execution.blocks_loop_at is not None:
+        end = outcomes.failed(claimed, LoopBlocked(f"It blocked the event loop at {execution.blocks_loop_at}."))
+    elif execution.request is None and time.monotonic() >= execution.deadline:
         end = outcomes.failed(claimed, TimeLimitExceeded("The code did not stop; its process was replaced."))
     else:
         end = outcomes.released(claimed)

@@ -5,7 +5,7 @@ import asyncio
 
 from pydantic import BaseModel, Field
 
-from broker import Context, task
+from broker import AsyncContext, task
 from state.gates import Gate
 
 FARM = Gate("provider:farm", limit=1)
@@ -24,11 +24,11 @@ class Rendered(BaseModel):
 
 
 @task(queue="rendering", gates=lambda _: [FARM], known_gates=lambda: [FARM])
-async def render(ctx: Context, request: Film) -> Rendered:
+async def render(ctx: AsyncContext, request: Film) -> Rendered:
     """Renders a film, frame by frame."""
     first = ctx.checkpoint.get("frames", 0)
     for frame in range(first, request.frames):
         await asyncio.sleep(request.seconds_per_frame)  # here a real actor would wait for the farm
-        await asyncio.to_thread(ctx.save, frames=frame + 1)  # in a thread: it waits for the database
+        await ctx.save(frames=frame + 1)
         ctx.progress(100 * (frame + 1) / request.frames, f"{request.title}: frame {frame + 1}")
     return Rendered(title=request.title, frames=request.frames, started_at_frame=first)

@@ -1,5 +1,6 @@
 """Provider `local`: embeddings by feature hashing. Texts are near if they share words, not if they share a meaning."""
 
+import asyncio
 import hashlib
 import math
 import re
@@ -19,14 +20,18 @@ class LocalEmbedding:
     def find_missing_variable(self) -> str | None:
         return None
 
-    def embed(
+    async def embed(
         self,
         texts: Sequence[str],
         dimensions: int = DIMENSIONS,
-        timeout: float | None = None,  # noqa: ARG002  (it takes microseconds)
+        seconds: float | None = None,  # noqa: ARG002  (it takes microseconds)
     ) -> Embeddings:
-        vectors = [_compute_vector(text, dimensions) for text in texts]
-        return Embeddings(vectors, "hashing", sum(count_tokens(text) for text in texts))
+        return await asyncio.to_thread(_embed, texts, dimensions)  # long texts take a while
+
+
+def _embed(texts: Sequence[str], dimensions: int) -> Embeddings:
+    vectors = [_compute_vector(text, dimensions) for text in texts]
+    return Embeddings(vectors, "hashing", sum(count_tokens(text) for text in texts))
 
 
 def _compute_vector(text: str, dimensions: int) -> list[float]:

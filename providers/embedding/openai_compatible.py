@@ -8,19 +8,21 @@ from providers.errors import InvalidInput, ServerError
 from providers.genai import trace_call
 from providers.language.openai_compatible import make_openrouter_api, read_number
 from providers.language.sentences import count_tokens
-from providers.settings import OpenRouterSettings
+from providers.settings import OpenRouterSettings, read
 
 
 class OpenAICompatibleEmbedding:
     name = "openrouter"
 
     def find_missing_variable(self) -> str | None:
-        return None if OpenRouterSettings().api_key else "OPENROUTER_API_KEY"
+        return None if read(OpenRouterSettings).api_key else "OPENROUTER_API_KEY"
 
-    def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS, timeout: float | None = None) -> Embeddings:
-        settings = OpenRouterSettings()
-        if timeout is not None:
-            settings.timeout = min(settings.timeout, timeout)
+    async def embed(
+        self, texts: Sequence[str], dimensions: int = DIMENSIONS, seconds: float | None = None
+    ) -> Embeddings:
+        settings = read(OpenRouterSettings)
+        if seconds is not None:
+            settings.timeout = min(settings.timeout, seconds)
         body = {
             "model": settings.embedding_model,
             "input": list(texts),
@@ -28,7 +30,7 @@ class OpenAICompatibleEmbedding:
             "encoding_format": "float",
         }
         with trace_call("embeddings", self.name, settings.embedding_model) as call:
-            answer = make_openrouter_api(settings).post("/embeddings", body)
+            answer = await make_openrouter_api(settings).post("/embeddings", body)
             vectors = _read_vectors(answer)
             tokens = _count_tokens(answer, texts)
             call.tokens_in = tokens

@@ -15,13 +15,15 @@ class Embeddings:
 
 
 class EmbeddingProvider(Protocol):
-    """All methods are synchronous. They raise only ProviderError."""
+    """Raises only ProviderError."""
 
     @property
     def name(self) -> str: ...
     def find_missing_variable(self) -> str | None:
         """Returns the environment variable that has to be set first, None if the provider can be used."""
 
-    def embed(self, texts: Sequence[str], dimensions: int = DIMENSIONS, timeout: float | None = None) -> Embeddings:
-        """Returns one vector for each text, in the same order. `timeout`: seconds, for somebody who waits; None: as the
-        provider is set."""
+    async def embed(
+        self, texts: Sequence[str], dimensions: int = DIMENSIONS, seconds: float | None = None
+    ) -> Embeddings:
+        """Returns one vector for each text, in the same order. `seconds`: the time limit, for somebody who waits;
+        None: as the provider is set."""

@@ -1,10 +1,11 @@
 """Provider `local`: summaries without a key. They consist of the sentences with the highest scores, in their order.
 With tools it follows the lines of a prompt that name a step (`providers/language/script.py`)."""
 
+import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from providers.language.protocol import Completion, Message, Tool, Usage
 from providers.language.script import follow_script
@@ -44,10 +45,18 @@ class LocalLanguage:
             return follow_script(messages, tools)
         text = "\n\n".join(message.content for message in messages if message.role == "user")
         usage = Usage(tokens_in=count_tokens(text), cost=0.0)
-        return Completion(_summarize(text, max_tokens, max_sentences, usage), usage, "extractive")
+        return Completion(_generate(text, max_tokens, max_sentences, usage), usage, "extractive")
 
 
-def _summarize(text: str, max_tokens: int | None, max_sentences: int | None, usage: Usage) -> Generator[str]:
+async def _generate(
+    text: str, max_tokens: int | None, max_sentences: int | None, usage: Usage
+) -> AsyncGenerator[str, None]:
+    """A long text takes seconds: in a thread, because others share the event loop."""
+    for piece in await asyncio.to_thread(lambda: list(_summarize(text, max_tokens, max_sentences, usage))):
+        yield piece
+
+
+def _summarize(text: str, max_tokens: int | None, max_sentences: int | None, usage: Usage) -> Iterator[str]:
     sentences = split_sentences(text)
     wanted = max_sentences or max(1, min(MAX_SENTENCES, math.ceil(len(sentences) * RATIO)))
     best = sorted(_rank(sentences), key=lambda pair: (-pair[1], pair[0]))[:wanted]

@@ -1,8 +1,10 @@
 """Provider `openrouter`: any chat API with OpenAI's protocol, streamed."""
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Any
+
+import httpx2
 
 from providers.api import Api
 from providers.errors import (
@@ -19,7 +21,7 @@ from providers.language.protocol import Completion, Message, Tool, ToolCall, Usa
 from providers.language.sentences import count_tokens
 from providers.language.sse import read_data
 from providers.language.tool_calls import ToolCallPieces, describe_message, describe_tool
-from providers.settings import OpenRouterSettings
+from providers.settings import OpenRouterSettings, read
 
 DONE = "[DONE]"
 _MAX_TEXT = 8 * 1024 * 1024  # characters of an answer and its reasoning: several times what any model generates
@@ -30,7 +32,7 @@ class OpenAICompatibleLanguage:
     name = "openrouter"
 
     def find_missing_variable(self) -> str | None:
-        return None if OpenRouterSettings().api_key else "OPENROUTER_API_KEY"
+        return None if read(OpenRouterSettings).api_key else "OPENROUTER_API_KEY"
 
     def complete(
         self,
@@ -41,7 +43,7 @@ class OpenAICompatibleLanguage:
         tools: Sequence[Tool] = (),
         model: str | None = None,
     ) -> Completion:
-        settings = OpenRouterSettings()
+        settings = read(OpenRouterSettings)
         sent = [describe_message(message) for message in messages]
         if max_sentences is not None:
             sent.insert(0, {"role": "system", "content": f"Answer in at most {max_sentences} sentences."})
@@ -68,50 +70,49 @@ def make_openrouter_api(settings: OpenRouterSettings) -> Api:
     return Api("openrouter", settings.base_url, {"Authorization": f"Bearer {key}"}, settings.timeout)
 
 
-def _generate(
+async def _generate(
     api: Api, body: Mapping[str, Any], usage: Usage, calls: list[ToolCall], reasoning: list[dict[str, Any]]
-) -> Generator[str]:
+) -> AsyncGenerator[str, None]:
     """Yields the pieces of the answer. If the generator is closed, so is the connection, and the service stops
     generating and charging."""
     text = ""
     reasoned = 0
     call_pieces = ToolCallPieces(api.service)
-    with (
-        trace_call("chat", api.service, body["model"]) as call,
-        api.stream("POST", "/chat/completions", json=body) as response,
-    ):
-        if response.headers.get("content-type", "").startswith("text/event-stream"):
-            chunks = _read_chunks(read_data(response, api.service, api.timeout), api.service)
-        else:
-            chunks = iter([_parse_chunk(api.read(response), api.service)])
-        for chunk in chunks:
-            _raise_error(chunk, api.service)
-            _update_usage(chunk, usage)
-            call.tokens_in, call.tokens_out = usage.tokens_in, usage.tokens_out
-            part = _get_part(chunk)
-            call_pieces.add(part)
-            details = _get_reasoning(part)
-            reasoning += details
-            reasoned += len(repr(details)) if details else 0
-            if len(text) + reasoned > _MAX_TEXT:
-                raise ServerError(f"{api.service} sent an answer of more than {_MAX_TEXT} characters")
-            piece = part.get("content")
-            if isinstance(piece, str) and piece:
-                text += piece
-                yield piece
-    # Calls count even if the finish reason is not `tool_calls`: Gemini's is `stop`.
-    calls += call_pieces.finish()
-    if not text and not calls:
-        # By OpenRouter's documentation the model is warming up, and a retry helps.
-        raise ServerError(f"{api.service} generated nothing")
-    if not usage.tokens:
-        usage.tokens_in = sum(count_tokens(message["content"] or "") for message in body["messages"])
-        usage.tokens_out = count_tokens(text) + sum(count_tokens(call.arguments) for call in calls)
+    with trace_call("chat", api.service, body["model"]) as call:
+        async with api.stream("POST", "/chat/completions", json=body) as response:
+            async for chunk in _read_chunks(api, response):
+                _raise_error(chunk, api.service)
+                _update_usage(chunk, usage)
+                call.tokens_in, call.tokens_out = usage.tokens_in, usage.tokens_out
+                part = _get_part(chunk)
+                call_pieces.add(part)
+                details = _get_reasoning(part)
+                reasoning += details
+                reasoned += len(repr(details)) if details else 0
+                if len(text) + reasoned > _MAX_TEXT:
+                    raise ServerError(f"{api.service} sent an answer of more than {_MAX_TEXT} characters")
+                piece = part.get("content")
+                if isinstance(piece, str) and piece:
+                    text += piece
+                    yield piece
+            # Calls count even if the finish reason is not `tool_calls`: Gemini's is `stop`.
+            calls += call_pieces.finish()
+            if not text and not calls:
+                # By OpenRouter's documentation the model is warming up, and a retry helps.
+                raise ServerError(f"{api.service} generated nothing")
+            if not usage.tokens:
+                usage.tokens_in = sum(count_tokens(message["content"] or "") for message in body["messages"])
+                usage.tokens_out = count_tokens(text) + sum(count_tokens(each.arguments) for each in calls)
+            usage.is_final = True  # an interrupt while the connection is being closed must not lose the answer
 
 
-def _read_chunks(lines: Iterator[str], service: str) -> Iterator[dict[str, Any]]:
+async def _read_chunks(api: Api, response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+    service = api.service
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        yield _parse_chunk(await api.read(response), service)
+        return
     finished = False
-    for line in lines:
+    async for line in read_data(response, service, api.timeout):
         if line == DONE:
             return
         chunk = _parse_chunk(line, service)

@@ -1,7 +1,7 @@
 """The interface of language providers: messages in, a stream of text out, the calls of tools and the usage at its
 end."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -45,6 +45,7 @@ class Usage:
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float | None = None
+    is_final: bool = False
 
     @property
     def tokens(self) -> int:
@@ -57,7 +58,7 @@ class Completion:
 
     def __init__(
         self,
-        pieces: Generator[str],
+        pieces: AsyncGenerator[str, None],
         usage: Usage,
         model: str,
         tool_calls: list[ToolCall] | None = None,
@@ -70,27 +71,33 @@ class Completion:
         self.tool_calls = tool_calls if tool_calls is not None else []
         self.reasoning_details = reasoning_details if reasoning_details is not None else []
         self.text = ""
-        self.finished = False
+        self._exhausted = False
 
-    def __iter__(self) -> Iterator[str]:
-        for piece in self._pieces:
+    @property
+    def finished(self) -> bool:
+        """Whether it is complete: also if it is interrupted between its last piece and its end."""
+        return self._exhausted or self.usage.is_final
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for piece in self._pieces:
             self.text += piece
             yield piece
-        self.finished = True
+        self._exhausted = True
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Stops before the end. A remote model stops generating."""
-        self._pieces.close()
+        await self._pieces.aclose()
 
-    def read(self) -> str:
+    async def read(self) -> str:
         """Returns the whole text."""
-        for _ in self:
+        async for _ in self:
             pass
         return self.text
 
 
 class LanguageProvider(Protocol):
-    """All methods are synchronous. They raise only ProviderError, from `complete` or while its pieces are read."""
+    """Raises only ProviderError, from `complete` or while its pieces are read. No method blocks for long: others share
+    the event loop."""
 
     @property
     def name(self) -> str: ...

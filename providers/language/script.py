@@ -11,7 +11,7 @@ A line can begin with `-` or a number; the indented lines after `write` are part
 
 import json
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import NamedTuple
 
 from providers.language.protocol import Completion, Message, Tool, ToolCall, Usage
@@ -91,6 +91,7 @@ def _report(steps: Sequence[Step], results: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _say(text: str) -> Generator[str]:
+async def _say(text: str) -> AsyncGenerator[str, None]:
     """Yields a text in lines."""
-    yield from text.splitlines(keepends=True)
+    for line in text.splitlines(keepends=True):
+        yield line

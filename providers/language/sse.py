@@ -1,7 +1,7 @@
 """Reads the data of server-sent events, with a limit on the time between two of them."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 
 import httpx2
 
@@ -10,12 +10,12 @@ from providers.errors import NetworkTimeout, ServerError
 MAX_EVENT = 1024 * 1024
 
 
-def read_data(response: httpx2.Response, service: str, max_silence: float) -> Iterator[str]:
+async def read_data(response: httpx2.Response, service: str, max_silence: float) -> AsyncIterator[str]:
     """Yields the value of each `data` field of a stream. Comments do not count: OpenRouter sends them for as long as
     the model generates nothing, so that the read timeout of httpx2 never ends."""
     buffer = b""
     end = time.monotonic() + max_silence
-    for chunk in response.iter_bytes():
+    async for chunk in response.aiter_bytes():
         *lines, buffer = (buffer + chunk).split(b"\n")
         if len(buffer) > MAX_EVENT:
             raise ServerError(f"{service} sent an event of more than {MAX_EVENT} bytes")

@@ -9,10 +9,11 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from providers.api import Api
+from providers.blocking import wait_for
 from providers.errors import AuthenticationFailed, InvalidInput, NotFound, ServerError
 from providers.media.protocol import ActionParams, JobRef, JobStatus, Limits, Output, Preview, SourceData
 from providers.mediatypes import EXTENSIONS, HEAD_BYTES, sniff
-from providers.settings import LeonardoSettings
+from providers.settings import LeonardoSettings, read
 from providers.upload import upload
 
 UPLOAD_TYPES = ("image/png", "image/jpeg", "image/webp")
@@ -83,7 +84,7 @@ class LeonardoProvider:
     }
 
     def find_missing_variable(self) -> str | None:
-        return None if LeonardoSettings().api_key else "LEONARDO_API_KEY"
+        return None if read(LeonardoSettings).api_key else "LEONARDO_API_KEY"
 
     def submit(
         self,
@@ -135,7 +136,7 @@ class LeonardoProvider:
 
 
 def _make_api() -> Api:
-    settings = LeonardoSettings()
+    settings = read(LeonardoSettings)
     if settings.api_key is None:
         raise AuthenticationFailed("leonardo is not configured: set LEONARDO_API_KEY")
     key = settings.api_key.get_secret_value()
@@ -144,7 +145,7 @@ def _make_api() -> Api:
 
 def _request_object(api: Api, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
     try:
-        answer = api.get(path) if body is None else api.post(path, body)
+        answer = wait_for(api.get(path) if body is None else api.post(path, body))
     except ServerError as error:
         if "authorization hook" in str(error):
             # Leonardo answers 500 to a malformed key. A retry would not help.

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from providers.api import Api
+from providers.blocking import wait_for
 from providers.errors import (
     AuthenticationFailed,
     Conflict,
@@ -21,7 +22,7 @@ from providers.errors import (
 )
 from providers.media.protocol import ActionParams, JobRef, JobStatus, Limits, Output, Preview, SourceData
 from providers.mediatypes import HEAD_BYTES, IMAGES, sniff
-from providers.settings import MidjourneySettings
+from providers.settings import MidjourneySettings, read
 
 SUCCESS, NOT_FOUND, INVALID, EXISTED, QUEUED, QUEUE_FULL, BANNED = 1, 3, 4, 21, 22, 23, 24
 _MESSAGES = {"NOT_START": "Waiting", "SUBMITTED": "Submitted", "IN_PROGRESS": "In progress"}
@@ -87,7 +88,7 @@ class MidjourneyProvider:
     }
 
     def find_missing_variable(self) -> str | None:
-        return None if MidjourneySettings().base_url else "MIDJOURNEY_BASE_URL"
+        return None if read(MidjourneySettings).base_url else "MIDJOURNEY_BASE_URL"
 
     def submit(
         self,
@@ -98,7 +99,7 @@ class MidjourneyProvider:
         idempotency_key: str,
     ) -> JobRef:
         path, body = _build_request(action, prompt, params, source_data)
-        answer = _make_api().post(path, body | {"state": idempotency_key})
+        answer = wait_for(_make_api().post(path, body | {"state": idempotency_key}))
         if not isinstance(answer, dict):
             raise ServerError("midjourney sent JSON of an unknown structure")
         if answer.get("code") in (SUCCESS, EXISTED, QUEUED) and answer.get("result"):
@@ -106,7 +107,7 @@ class MidjourneyProvider:
         raise _make_refusal(answer, path)
 
     def find(self, idempotency_key: str) -> JobRef | None:
-        tasks = _make_api().get("/task/list")
+        tasks = wait_for(_make_api().get("/task/list"))
         for task in tasks if isinstance(tasks, list) else []:
             if task.get("state") == idempotency_key:
                 return {"id": str(task["id"])}
@@ -124,7 +125,7 @@ class MidjourneyProvider:
     def cancel(self, ref: JobRef) -> bool:
         """Only some proxies (trueai-org's) can cancel; the original has no such route."""
         try:
-            _make_api().post(f"/task/{ref['id']}/cancel", {})
+            wait_for(_make_api().post(f"/task/{ref['id']}/cancel", {}))
             return _fetch_task(ref).get("status") in ("FAILURE", "CANCEL")
         except (NotFound, InvalidInput, Conflict):  # the job has ended
             return False
@@ -135,7 +136,7 @@ class MidjourneyProvider:
 
 
 def _make_api() -> Api:
-    settings = MidjourneySettings()
+    settings = read(MidjourneySettings)
     if settings.base_url is None:
         raise AuthenticationFailed("midjourney is not configured: set MIDJOURNEY_BASE_URL")
     secret = settings.api_key.get_secret_value() if settings.api_key else None
@@ -181,7 +182,7 @@ def _make_refusal(answer: Mapping[str, Any], path: str) -> ProviderError:
 
 
 def _fetch_task(ref: JobRef) -> dict[str, Any]:
-    task = _make_api().get(f"/task/{ref['id']}/fetch")
+    task = wait_for(_make_api().get(f"/task/{ref['id']}/fetch"))
     if not isinstance(task, dict):
         raise NotFound(f"midjourney has no job {ref['id']}")
     return task

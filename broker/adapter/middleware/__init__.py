@@ -15,13 +15,15 @@ from broker.adapter.middleware.concurrency_keys import ConcurrencyKeys
 from broker.adapter.middleware.event_loop import EventLoop
 from broker.adapter.middleware.lifecycle import Lifecycle
 from broker.adapter.middleware.plain_load import PlainLoad
+from broker.adapter.middleware.refusals import Refusals
 
 
 def make_middleware() -> list[Any]:
     return [
+        EventLoop(),  # the first: it is there before everything else, and ends last
         Lifecycle(),
         ConcurrencyKeys(),
-        EventLoop(),
+        Refusals(),
         # Dramatiq's own, for plain actors. For tasks, the state store and the watchdog do this.
         AgeLimit(),
         TimeLimit(),

@@ -15,7 +15,7 @@ from dramatiq.middleware import Middleware
 
 from broker.execution.execution import Execution
 from broker.execution.held import HeldTasks
-from broker.execution.regating import require_gates
+from broker.execution.regating import has_passed, require_gates
 from broker.task import TaskActor
 from broker.worker import process
 from state.database.errors import TRANSIENT
@@ -45,6 +45,9 @@ class GateCheck:
 
     def __init__(self, held: HeldTasks) -> None:
         self._held = held
+
+    def is_needed(self, execution: Execution, request: Any) -> bool:
+        return not has_passed(execution, catalog.get(execution.claimed.actor).ask_gates(request))
 
     def __call__(self, execution: Execution, request: Any) -> None:
         require_gates(execution, self._held, catalog.get(execution.claimed.actor).ask_gates(request))

@@ -4,9 +4,11 @@ import itertools
 from typing import Any
 
 from dramatiq import Worker
+from dramatiq.asyncio import get_event_loop_thread
 from dramatiq.middleware import Middleware
 
 from broker.adapter.messages import make_message
+from broker.adapter.middleware.foreign_hooks import ForeignHooks
 from broker.execution import agent_threads
 from broker.execution.execution import Execution
 from broker.worker import process
@@ -26,7 +28,11 @@ class Lifecycle(Middleware):
         def deliver(execution: Execution) -> None:
             worker.work_queue.put((next(order), make_message(execution)))
 
-        process.set_current(WorkerProcess(queues, worker.worker_threads, deliver))
+        thread = get_event_loop_thread()
+        assert thread is not None  # noqa: S101  (the EventLoop middleware has set it)
+        current = WorkerProcess(queues, worker.worker_threads, deliver, thread)
+        current.coroutines.hooks = ForeignHooks(broker, current.coroutines.offload) or None
+        process.set_current(current)
 
     def after_worker_boot(self, broker: Any, worker: Worker) -> None:
         process.get_current().open()

@@ -138,8 +138,10 @@ def format_duration(seconds: float) -> str:
 
 
 def format_actor(task: Task) -> str:
-    """Returns the actor; for an agent's task, with the names of the agent and of the task type."""
-    agent, task_type = task.payload.get("agent_name"), task.payload.get("task_type")
+    """Returns the actor; for an agent's task, with the names of the agent and of the task type. A list leaves out the
+    payload if it is large."""
+    payload: Mapping[str, Any] = task.payload or {}
+    agent, task_type = payload.get("agent_name"), payload.get("task_type")
     return sanitize(f"{task.actor} {agent}/{task_type}" if agent else task.actor)
 
 

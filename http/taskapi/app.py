@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from threading import current_thread, main_thread
 from types import FrameType
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -23,6 +24,7 @@ from state.tasks.catalog import load_actors
 from state.tracing import configure_tracing, flush_traces
 from state.workers.processes import hide_memory
 from taskapi.access.control import AccessControl
+from taskapi.api.batcher import Batcher
 from taskapi.api.openapi import make_operation
 from taskapi.api.operation import Operation, build_routes, find_pages
 from taskapi.api.problems import Problem, handle_failure
@@ -34,6 +36,7 @@ from taskapi.guard.headers import SecurityHeaders
 from taskapi.guard.json_bodies import JsonBodies
 from taskapi.guard.network import NetworkGuard
 from taskapi.guard.request_ids import RequestIds
+from taskapi.guard.request_log import RequestLog
 from taskapi.guard.request_traces import RequestTraces
 from taskapi.guard.slashes import TrailingSlashes
 from taskapi.guard.slow_bodies import BodyDeadline
@@ -71,6 +74,7 @@ from taskapi.resources import (
     workflows,
 )
 from taskapi.streams import project_stream, queue_stream, task_stream, workflow_stream
+from taskapi.streams.channels import Channels
 from taskapi.streams.feed import Feed, Pace
 from taskapi.streams.queue_stream import QueueWatch
 
@@ -122,6 +126,7 @@ MIDDLEWARE = [  # from the outside to the inside: a request passes down, its ans
     Middleware(RequestMetrics),
     Middleware(RequestTraces),
     Middleware(RequestIds),
+    Middleware(RequestLog),
     Middleware(SecurityHeaders),
     Middleware(ConfiguredOrigins),
     Middleware(Compression),
@@ -151,14 +156,20 @@ def create_app(pace: Pace | None = None, caller: Caller | None = None, *, import
         await run_in_threadpool(get_database().pool)
         feed = app.state.feed = Feed(pace or Pace())
         queue_watch = app.state.queue_watch = QueueWatch(feed.pace)
+        channels = app.state.channels = Channels(feed.pace.keep_alive, feed.pace.patience)
         access = app.state.access = AccessControl(caller)
+        batchers: dict[object, Batcher[Any, Any, Any]] = {}
+        app.state.batchers = batchers
         try:
             with _call_on_shutdown_signal(feed.close, queue_watch.close):
                 yield
         finally:
             await queue_watch.stop()
             await feed.stop()
+            channels.stop()
             await access.stop()
+            for batcher in batchers.values():
+                await batcher.stop()
             await run_in_threadpool(flush_traces)
             await run_in_threadpool(flush_hints)
             await run_in_threadpool(close_database)

@@ -21,7 +21,7 @@ from taskclient.errors import (
     Unauthorized,
     WaitTimeout,
 )
-from taskclient.models import Attempt, BatchOutcome, Event, Progress, Task, TaskError, Usage, Waiting
+from taskclient.models import Attempt, BatchOutcome, Event, ListedTask, Progress, Task, TaskError, Usage, Waiting
 from taskclient.programs import TaskFilter, TaskOptions
 from taskclient.synchronous import Client
 
@@ -36,6 +36,7 @@ __all__ = [
     "Event",
     "Forbidden",
     "InvalidRequest",
+    "ListedTask",
     "NotFound",
     "Problem",
     "Progress",

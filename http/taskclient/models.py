@@ -84,6 +84,13 @@ class Task(Document):
         return self.status in FINISHED
 
 
+class ListedTask(Task):
+    """A task in a list. What is large is None, and named in `omitted`: `Client.get` has it."""
+
+    payload: dict[str, Any] | None = None  # type: ignore[assignment]
+    omitted: list[str] = []
+
+
 class Event(Document):
     """A line of a history, or of a stream: `snapshot` and `done` carry the whole task, workflow or project."""
 

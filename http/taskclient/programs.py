@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from taskclient.effects import Answer, Emit, Emitting, Lost, Program, Request, Send, Sleep
 from taskclient.errors import AnswerLost, ServerUnreachable, make_problem
-from taskclient.models import Attempt, BatchOutcome, Event, Task
+from taskclient.models import Attempt, BatchOutcome, Event, ListedTask, Task
 from taskclient.retries import Backoff, is_temporary, read_retry_after
 
 _T = TypeVar("_T")
@@ -168,8 +168,8 @@ def attempts(task_id: str) -> Call[list[Attempt]]:
     return Call("GET", f"{locate(task_id)}/attempts", parse=_parse_attempts)
 
 
-def list_tasks(filters: Mapping[str, Any], patience: float) -> Emitting[Task]:
-    return iterate(Call("GET", _TASKS, filters), Task.model_validate, patience)
+def list_tasks(filters: Mapping[str, Any], patience: float) -> Emitting[ListedTask]:
+    return iterate(Call("GET", _TASKS, filters), ListedTask.model_validate, patience)
 
 
 def list_events(task_id: str, after: int, patience: float) -> Emitting[Event]:

@@ -10,7 +10,7 @@ import httpx2
 from taskclient import following, programs
 from taskclient.addresses import LARGEST_EVENT, Address, make_arguments, to_lost
 from taskclient.effects import Answer, Effect, Emit, Emitting, End, Frame, Open, Program, Read, Reply, Send, Sleep
-from taskclient.models import Attempt, BatchOutcome, Event, Task
+from taskclient.models import Attempt, BatchOutcome, Event, ListedTask, Task
 from taskclient.programs import Call, TaskFilter, TaskOptions
 
 _T = TypeVar("_T")
@@ -65,7 +65,7 @@ class Client:
     def get(self, task_id: str) -> Task:
         return self._run_call(programs.get(task_id))
 
-    def list(self, **filters: Unpack[TaskFilter]) -> Generator[Task, None, None]:
+    def list(self, **filters: Unpack[TaskFilter]) -> Generator[ListedTask, None, None]:
         """Yields tasks, newest first, page by page."""
         return self._iterate(programs.list_tasks(filters, self._patience))
 

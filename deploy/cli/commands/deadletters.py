@@ -173,13 +173,13 @@ def _tabulate(rows: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
     from deploy.cli.output import format_actor, format_error, format_relative, start_table
-    from taskclient import Task
+    from taskclient import ListedTask
 
     table = start_table()
     for heading in ("Task", "Actor", "Died", "Attempts"):
         table.add_column(heading, no_wrap=True)
     table.add_column("Error", no_wrap=True, overflow="ellipsis", ratio=1)
-    for task in map(Task.model_validate, rows):
+    for task in map(ListedTask.model_validate, rows):
         table.add_row(
             task.task_id,
             Text(format_actor(task)),

@@ -70,7 +70,7 @@ def tabulate_tasks(rows: list[dict[str, Any]]) -> "Table":
         sanitize,
         start_table,
     )
-    from taskclient import Task
+    from taskclient import ListedTask
 
     table = start_table()
     for heading in ("Task", "Actor", "Status"):
@@ -79,7 +79,7 @@ def tabulate_tasks(rows: list[dict[str, Any]]) -> "Table":
     table.add_column("Attempt", no_wrap=True)
     table.add_column("Submitted", no_wrap=True)
     table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1)
-    for task in map(Task.model_validate, rows):
+    for task in map(ListedTask.model_validate, rows):
         # The error of an earlier attempt says more than the progress, until the task has completed.
         note = format_error(task.error) or sanitize(task.progress.message or "")
         table.add_row(

@@ -25,8 +25,8 @@ def up(as_json: JsonOption = False) -> None:
     stderr.
 
     Environment variables: CALLBOARD_DATA_DIR (.callboard), CALLBOARD_HOST (127.0.0.1), CALLBOARD_PORT (8000; 0 picks a
-    free port), CALLBOARD_PROCESSES (2), CALLBOARD_THREADS (8), CALLBOARD_GRACE_SECONDS (5: the time that running tasks
-    get to finish after Ctrl-C; the others continue at the next start).
+    free port), CALLBOARD_SERVERS (1), CALLBOARD_PROCESSES (2), CALLBOARD_THREADS (8), CALLBOARD_GRACE_SECONDS (5: the
+    time that running tasks get to finish after Ctrl-C; the others continue at the next start).
 
     \b
     Examples:
@@ -112,7 +112,8 @@ def _build_services(settings: "Settings", data_dir: Path, port: int) -> "tuple[S
     workers = ["-m", "dramatiq", "actors", "--processes", str(settings.processes),
                "--threads", str(settings.threads)]  # fmt: skip
     http = ["-m", "uvicorn", "--app-dir", "http", "--factory", "taskapi:create_app", "--host", settings.host,
-            "--port", str(port), "--timeout-graceful-shutdown", "3", "--no-proxy-headers", "--no-server-header",
+            "--port", str(port), "--workers", str(settings.servers), "--timeout-worker-healthcheck", "30",
+            "--timeout-graceful-shutdown", "3", "--no-proxy-headers", "--no-server-header",
             "--http", "taskapi.guard.connections:Connection"]  # fmt: skip
     return (
         Service("workers", workers, {**environment, _ROLE: "worker"}, rotate(logs / "workers.log")),

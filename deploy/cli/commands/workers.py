@@ -39,7 +39,7 @@ def _tabulate(rows: list[dict[str, Any]]) -> "Table":
         table.add_row(
             Text(sanitize(row["id"])),
             Text(sanitize(", ".join(row["queues"]))),
-            f"{row['running']}/{row['threads']}",
+            f"{row['running']}/{row['threads']}+{row['coroutines']}",
             format_relative(row["started_at"]),
             f"{format_duration(max(row['silent_seconds'], 0))} ago",
             Text("alive", style="green") if row["alive"] else Text("silent", style="bold red"),

@@ -28,7 +28,8 @@ class Messages:
     def print_ready(self, url: str, settings: Settings, logs: Path, callboard: str) -> None:
         """`callboard`: how the user can call this command."""
         took = format_duration(time.monotonic() - self._begun)
-        self._print(f"Workers    {settings.processes} processes, {settings.threads} threads each")
+        places = f"{settings.threads} threads and {settings.coroutines} coroutines"
+        self._print(f"Workers    {settings.processes} processes, {places} each")
         self._print(f"HTTP       {url}/  (API description: {url}/openapi.json)")
         self._print(f"Logs       {_shorten(logs)}\n")
         self._print(f"Callboard is up: {url}  (ready after {took})\n", style="bold green")

@@ -1,5 +1,7 @@
 """The browser as an attacker: a page of another site must not reach this server with the help of its visitor."""
 
+from collections.abc import Awaitable
+
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -8,6 +10,7 @@ from taskapi.api.problems import Problem
 from taskapi.guard.layer import Layer
 
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+_NAMED_BY_BROWSERS = {b"origin", b"sec-fetch-site"}
 _OWN_SITES = {"same-origin", "none"}  # none: the visitor's own doing, such as an address typed in
 
 
@@ -21,15 +24,15 @@ class BrowserGuard(Layer):
         self._pages = pages
         self._allowed = frozenset(get_settings().cors_origins)
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._is_foreign(scope, Headers(scope=scope)):
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        # Others than browsers name neither: browsers name the origin in each request that can change something.
+        if any(name in _NAMED_BY_BROWSERS for name, _ in scope["headers"]) and self._is_foreign(scope):
             raise Problem("foreign-origin", "A web page of another origin has sent this request.")
-        await self.app(scope, receive, send)
+        return self.app(scope, receive, send)
 
-    def _is_foreign(self, scope: Scope, headers: Headers) -> bool:
+    def _is_foreign(self, scope: Scope) -> bool:
+        headers = Headers(scope=scope)
         origins, sites = headers.getlist("origin"), headers.getlist("sec-fetch-site")
-        if not origins and not sites:
-            return False  # no browser: these name the origin in each request that can change something
         if len(origins) > 1 or len(sites) > 1:
             return True
         if origins and origins[0] in self._allowed:

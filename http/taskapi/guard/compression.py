@@ -2,6 +2,7 @@
 bytes an ETag names."""
 
 import gzip
+from collections.abc import Awaitable
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -10,30 +11,29 @@ from starlette.types import Message, Receive, Scope, Send
 from taskapi.guard.layer import Layer
 
 _TEXTS = {
-    "application/json",
-    "application/problem+json",
-    "application/javascript",
-    "text/css",
-    "text/html",
-    "text/javascript",
-    "text/plain",
+    b"application/json",
+    b"application/problem+json",
+    b"application/javascript",
+    b"text/css",
+    b"text/html",
+    b"text/javascript",
+    b"text/plain",
 }
-_BYTE_EXACT = ("content-encoding", "content-range", "accept-ranges", "etag")
+_BYTE_EXACT = {b"content-encoding", b"content-range", b"accept-ranges", b"etag"}
 _MIN_BYTES = 1024
 _LEVEL = 5
 _THREAD_BYTES = 64 * 1024  # compressing more than that takes a millisecond or two: not on the event loop
 
 
 class Compression(Layer):
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        accepted = accepts_gzip(Headers(scope=scope))
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         start: Message | None = None  # of an answer that may be compressed; held back until its body is known
 
         async def send_compressed(message: Message) -> None:
             nonlocal start
             if message["type"] == "http.response.start" and _is_text(message):
-                MutableHeaders(raw=message["headers"]).add_vary_header("Accept-Encoding")
-                if accepted:
+                _add_vary(message["headers"])
+                if accepts_gzip(Headers(scope=scope)):
                     start = message
                     return
             elif start is not None:
@@ -41,7 +41,7 @@ class Compression(Layer):
                 await send(await _compress(begun, message))
             await send(message)
 
-        await self.app(scope, receive, send_compressed)
+        return self.app(scope, receive, send_compressed)
 
 
 def accepts_gzip(headers: Headers) -> bool:
@@ -53,9 +53,20 @@ def accepts_gzip(headers: Headers) -> bool:
 
 
 def _is_text(start: Message) -> bool:
-    headers = Headers(raw=start.setdefault("headers", []))
-    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    return media_type in _TEXTS and start["status"] not in (204, 206, 304) and not any(map(headers.get, _BYTE_EXACT))
+    media_type = b""
+    for name, value in start.setdefault("headers", []):
+        if (lower := name.lower()) == b"content-type":
+            media_type = value
+        elif lower in _BYTE_EXACT:
+            return False
+    return media_type.partition(b";")[0].strip().lower() in _TEXTS and start["status"] not in (204, 206, 304)
+
+
+def _add_vary(headers: list[tuple[bytes, bytes]]) -> None:
+    if any(name.lower() == b"vary" for name, _ in headers):
+        MutableHeaders(raw=headers).add_vary_header("Accept-Encoding")
+    else:
+        headers.append((b"vary", b"Accept-Encoding"))
 
 
 async def _compress(start: Message, body: Message) -> Message:

@@ -3,26 +3,33 @@ read an answer. An application sees neither: start uvicorn with `--http taskapi.
 
 import asyncio
 import resource
+import socket
+from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from state.logs import log
 from state.settings import get_settings
 from taskapi.api.problems import Problem
 from taskapi.guard.headers import complete
+from taskapi.guard.request_heads import RequestHeads
+from taskapi.guard.wire import Writer, offer_wire
 
 if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
 _OTHER_FILES = 128  # of the process: the database, listeners, contents that are sent
+_UNSENT = 64 * 1024  # bytes of an answer that the process, and the kernel as well, hold for a client
 
 
 class ConnectionGuard(asyncio.Protocol):
     header_seconds = 10.0  # from the connection, or the first byte of a further request, to the end of the headers
     read_seconds = 60.0  # that a client may read nothing while there is something to read
 
+    app_state: dict[str, Any]
     server_state: "ServerState"
     transport: asyncio.Transport
     cycle: Any  # the request that is being served; of the connection's last one, when there is none
@@ -32,9 +39,13 @@ class ConnectionGuard(asyncio.Protocol):
         self._headers_due: asyncio.TimerHandle | None = None
         self._reading_due: asyncio.TimerHandle | None = None
         self._idle_since: float | None = None  # None: a request is being served
+        self._writer: Writer | None = None
+        self._paused = False
+        self.app_state = offer_wire(self.app_state, self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self.transport.set_write_buffer_limits(high=_UNSENT)  # the default of uvloop resumes only when all was sent
         self._wait_for_headers()
         if len(self.server_state.connections) > limit_connections():
             self._make_room()
@@ -57,18 +68,43 @@ class ConnectionGuard(asyncio.Protocol):
         self.transport.write(_NOT_HTTP)
         self.transport.close()
 
+    def attach(self, writer: Writer) -> None:
+        self._writer = writer
+        if self.transport.is_closing():  # lost while the request waited behind another one: nobody says so again
+            writer.lose()
+            return
+        _limit_kernel(self.transport)
+        self._stop_waiting_for_reader()
+        if self._paused:
+            writer.pause()
+
+    def detach(self) -> None:
+        self._writer = None
+        if self._paused:
+            self._wait_for_reader()
+
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._reading_due = asyncio.get_running_loop().call_later(self.read_seconds, self._drop, "reads nothing")
+        self._paused = True
+        if self._writer is None:
+            self._wait_for_reader()
+        else:
+            self._writer.pause()
 
     def resume_writing(self) -> None:
         super().resume_writing()
+        self._paused = False
         self._stop_waiting_for_reader()
+        if self._writer is not None:
+            self._writer.resume()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting_for_headers()
         self._stop_waiting_for_reader()
         super().connection_lost(exc)
+        self._paused = False
+        if self._writer is not None:  # uvicorn tells the last request only, which may wait behind this one
+            self._writer.lose()
 
     def _is_serving(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
@@ -82,6 +118,9 @@ class ConnectionGuard(asyncio.Protocol):
         if self._headers_due is not None:
             self._headers_due.cancel()
             self._headers_due = None
+
+    def _wait_for_reader(self) -> None:
+        self._reading_due = asyncio.get_running_loop().call_later(self.read_seconds, self._drop, "reads nothing")
 
     def _stop_waiting_for_reader(self) -> None:
         if self._reading_due is not None:
@@ -108,6 +147,14 @@ class ConnectionGuard(asyncio.Protocol):
         self.transport.abort()  # to close it would wait for what the client does not read
 
 
+def _limit_kernel(transport: asyncio.Transport) -> None:
+    """Keeps the kernel from taking megabytes for a client that does not read, and so from hiding whether it reads."""
+    taken = transport.get_extra_info("socket")
+    if taken is not None and taken.family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(AttributeError, OSError):  # not every system knows it
+            taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
+
+
 def limit_connections() -> int:
     """CALLBOARD_MAX_CONNECTIONS, or as many as the process may have open files."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -124,7 +171,15 @@ def _build_answer(problem: Problem) -> bytes:
 
 
 _TOO_MANY = _build_answer(Problem("too-many-connections", "Try again in a moment.", headers={"Retry-After": "2"}))
-_NOT_HTTP = _build_answer(Problem("bad-request", "This is not an HTTP request."))
+_NOT_HTTP = _build_answer(Problem("bad-request", "This is not an HTTP request, or its headers are too large."))
 
-Connection = type("Connection", (ConnectionGuard, AutoHTTPProtocol), {})
+
+class H11Connection(ConnectionGuard, H11Protocol):
+    """Where httptools is not installed."""
+
+
+Connection: type[ConnectionGuard] = H11Connection
 """uvicorn's protocol (httptools if it is installed, else h11) with these limits."""
+
+if AutoHTTPProtocol is not H11Protocol:
+    Connection = type("Connection", (RequestHeads, ConnectionGuard, AutoHTTPProtocol), {})

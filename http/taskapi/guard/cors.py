@@ -1,5 +1,7 @@
 """CORS (cross-origin resource sharing) for the origins that CALLBOARD_CORS_ORIGINS names, and for no others."""
 
+from collections.abc import Awaitable
+
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -19,6 +21,8 @@ class ConfiguredOrigins(Layer):
             expose_headers=("X-Request-ID", "Retry-After", "Location"),
         )
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        allowed = any(name == b"origin" and value in self._allowed for name, value in scope["headers"])
-        await (self._sharing if allowed else self.app)(scope, receive, send)
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        allowed = self._allowed and any(
+            name == b"origin" and value in self._allowed for name, value in scope["headers"]
+        )
+        return (self._sharing if allowed else self.app)(scope, receive, send)

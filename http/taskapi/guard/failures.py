@@ -1,5 +1,7 @@
 """Answers to failures: what the guards refuse, and what nobody has expected."""
 
+from collections.abc import Awaitable
+
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
@@ -12,10 +14,10 @@ class FailureAnswers(Layer):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False
 
-        async def send_and_note(message: Message) -> None:
+        def send_and_note(message: Message) -> Awaitable[None]:
             nonlocal started
             started = True
-            await send(message)
+            return send(message)
 
         try:
             await self.app(scope, receive, send_and_note)

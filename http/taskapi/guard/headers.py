@@ -1,5 +1,7 @@
 """Headers of every answer, errors included: what browsers may not do with it."""
 
+from collections.abc import Awaitable
+
 from starlette.types import Message, Receive, Scope, Send
 
 from taskapi.guard.layer import Layer
@@ -18,14 +20,13 @@ _HEADERS = (
 class SecurityHeaders(Layer):
     """An answer that names a header itself keeps it. Its Content-Security-Policy also gets `frame-ancestors`."""
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-
-        async def send_with_headers(message: Message) -> None:
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        def send_with_headers(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 message["headers"] = complete(list(message.get("headers", ())))
-            await send(message)
+            return send(message)
 
-        await self.app(scope, receive, send_with_headers)
+        return self.app(scope, receive, send_with_headers)
 
 
 def complete(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

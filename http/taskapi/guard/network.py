@@ -36,11 +36,14 @@ class NetworkGuard(Layer):
         self._serves_strangers = serves_strangers
         self._open = False  # for ever, once it is true: rows of keys are never deleted
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not self._open:
-            stranger = find_stranger(scope)
-            if stranger is not None and not await self._may_pass(scope):
-                raise stranger
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        if not self._open and (stranger := find_stranger(scope)) is not None:
+            return self._check(stranger, scope, receive, send)
+        return self.app(scope, receive, send)
+
+    async def _check(self, stranger: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+        if not await self._may_pass(scope):
+            raise stranger
         await self.app(scope, receive, send)
 
     async def _may_pass(self, scope: Scope) -> bool:
@@ -68,7 +71,7 @@ def find_stranger(scope: Scope) -> Problem | None:
             if not is_local_name(value.decode("latin-1")):  # DNS rebinding: a foreign name that leads to 127.0.0.1
                 detail = f"Use localhost, 127.0.0.1 or [::1] as the server's name. {_REMEDY}"
                 return Problem("misdirected-request", detail)
-        elif _FORWARDED.fullmatch(name):
+        elif _is_of_proxies(name):
             detail = f"A proxy has forwarded this request ({name.decode('latin-1')}). {_REMEDY}"
             return Problem("local-only", detail)
     if hosts != 1:
@@ -87,6 +90,11 @@ def _is_local_socket(scope: Scope) -> bool:
     return is_loopback(server[0]) and is_loopback(client[0])
 
 
+@lru_cache(maxsize=1024)  # programs send the same few headers with each request
+def _is_of_proxies(header: bytes) -> bool:
+    return _FORWARDED.fullmatch(header) is not None
+
+
 @lru_cache(maxsize=1024)
 def is_loopback(address: str) -> bool:
     try:
@@ -98,6 +106,7 @@ def is_loopback(address: str) -> bool:
     return parsed.is_loopback
 
 
+@lru_cache(maxsize=1024)
 def is_local_name(authority: str) -> bool:
     """Whether a host name, with or without a port, means this machine."""
     match = _AUTHORITY.fullmatch(authority)

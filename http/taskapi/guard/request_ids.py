@@ -1,6 +1,7 @@
 """X-Request-ID: the name of one request, in its answer, in its problem document, and in every log line about it."""
 
 import re
+from collections.abc import Awaitable
 from contextlib import suppress
 
 import structlog
@@ -16,18 +17,18 @@ _SANE = re.compile(rb"[A-Za-z0-9._:=@-]{1,128}")  # nothing that could break out
 class RequestIds(Layer):
     """Takes the id that the client has sent, so that its log and ours name the request alike, or makes one."""
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         request_id = _find(scope) or f"rq_{uuid_utils.uuid7().hex}"
         # asyncio may start a request in the context of the one before it on the same connection.
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
 
-        async def send_with_id(message: Message) -> None:
+        def send_with_id(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), (_HEADER, request_id.encode())]
-            await send(message)
+            return send(message)
 
-        await self.app(scope, receive, send_with_id)
+        return self.app(scope, receive, send_with_id)
 
 
 def get_request_id() -> str | None:

@@ -1,8 +1,9 @@
 """Bodies that arrive too slowly are given up: a byte now and then would keep a request waiting forever."""
 
+import asyncio
 import time
+from collections.abc import Awaitable
 
-import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taskapi.api.problems import Problem
@@ -17,7 +18,7 @@ class BodyDeadline(Layer):
         self._grace = grace
         self._rate = rate
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         deadline: float | None = None
         whole = False  # after the body, or once the answer has begun, `receive` waits for the client to leave
 
@@ -27,17 +28,18 @@ class BodyDeadline(Layer):
                 return await receive()
             if deadline is None:
                 deadline = time.monotonic() + self._grace
-            with anyio.move_on_after(deadline - time.monotonic()):
-                message = await receive()
-                deadline += len(message.get("body", b"")) / self._rate
-                whole = not message.get("more_body", False)
-                return message
-            # The rest of the body would be taken for the next request.
-            raise Problem("request-timeout", "Send the body faster.", headers={"Connection": "close"})
+            try:
+                async with asyncio.timeout(deadline - time.monotonic()):
+                    message = await receive()
+            except TimeoutError:  # the rest of the body would be taken for the next request
+                raise Problem("request-timeout", "Send the body faster.", headers={"Connection": "close"}) from None
+            deadline += len(message.get("body", b"")) / self._rate
+            whole = not message.get("more_body", False)
+            return message
 
-        async def note_answer(message: Message) -> None:
+        def note_answer(message: Message) -> Awaitable[None]:
             nonlocal whole
             whole = True
-            await send(message)
+            return send(message)
 
-        await self.app(scope, receive_in_time, note_answer)
+        return self.app(scope, receive_in_time, note_answer)

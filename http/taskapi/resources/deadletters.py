@@ -5,13 +5,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state.tasks.deadletters import Bulk, dismiss_many, list_dead_letters, redrive
-from state.tasks.reads import Task
+from state.tasks.reads import ListedTask
 from taskapi.api.bodies import read_body, send_json
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
 from taskapi.api.paging import Page, PageQuery
 from taskapi.api.parameters import parse_query
 from taskapi.api.verbs import run_verb
-from taskapi.resources.tasks import TaskView, send_tasks
+from taskapi.resources.tasks import ListedTaskView, send_tasks
 
 _MAX_AGE = 10 * 365 * 24 * 3600.0
 
@@ -64,7 +64,7 @@ async def get_list(request: Request) -> Response:
     query = parse_query(request, DeadLetterQuery)
     filters = query.model_dump(include=set(DeadLetterFilter.model_fields))
 
-    async def read(before: str | None, limit: int) -> list[Task]:
+    async def read(before: str | None, limit: int) -> list[ListedTask]:
         return await run_verb(request, list_dead_letters, before=before, limit=limit, **filters)
 
     return await send_tasks(query, read)
@@ -86,7 +86,7 @@ OPERATIONS = [
         f"{PREFIX}/queues/dlq",
         get_list,
         "List the dead letters, newest first",
-        {200: Page[TaskView]},
+        {200: Page[ListedTaskView]},
         query=DeadLetterQuery,
         problems=("invalid-parameter",),
         role="reader",

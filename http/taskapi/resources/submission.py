@@ -12,15 +12,17 @@ from state.database.notifier import notify_work
 from state.errors import InvalidPayload
 from state.tasks.idempotency import run_once
 from state.tasks.new_task import NewTask
+from state.tasks.reads import Task
+from state.tasks.sharing import submit_together
 from state.tasks.submission import submit_new
 from state.webhooks.subscription import DEFAULT, MAX_URL, POSSIBLE, WebhookEvent
-from taskapi.api.bodies import parse_body, read_raw_body
+from taskapi.api.bodies import SMALL, parse_body, read_raw_body
 from taskapi.api.moments import Moment
 from taskapi.api.operation import PREFIX, Operation
 from taskapi.api.parameters import parse_idempotency_key
 from taskapi.api.priorities import Priority
 from taskapi.api.problems import Problem
-from taskapi.api.verbs import run_verb
+from taskapi.api.verbs import run_shared, run_verb
 from taskapi.resources.tasks import Links, TaskView
 
 
@@ -94,37 +96,40 @@ class AcceptedTask(TaskView):
 
 
 async def post_task(request: Request) -> Response:
-    raw = await read_raw_body(request, large=True)
-    return await run_verb(request, _submit_task, raw, parse_idempotency_key(request))
+    return await _submit(request, "tasks", NewTaskBody)
 
 
 async def post_summarize(request: Request) -> Response:
-    raw = await read_raw_body(request, large=True)
-    return await run_verb(request, _submit_text, raw, parse_idempotency_key(request))
-
-
-def _submit_task(raw: bytes, key: str | None, *, caller: Caller = SYSTEM) -> Response:
-    return _submit_once("tasks", parse_body(raw, NewTaskBody).to_task(), raw, key, caller)
-
-
-def _submit_text(raw: bytes, key: str | None, *, caller: Caller = SYSTEM) -> Response:
     try:
-        return _submit_once("tasks/summarize", parse_body(raw, SummarizeBody).to_task(), raw, key, caller)
+        return await _submit(request, "tasks/summarize", SummarizeBody)
     except InvalidPayload as refused:  # names a field of the payload, but the client sent it beside the options
         name = refused.field.removeprefix("payload.")
         message = str(refused).removeprefix(f"{refused.field}: ")
         raise Problem.at_field("invalid-input", name, message) from None
 
 
-def _submit_once(route: str, new: NewTask, raw: bytes, key: str | None, caller: Caller) -> Response:
+async def _submit(request: Request, route: str, model: type[NewTaskBody] | type[SummarizeBody]) -> Response:
+    """A small task shares its statement and its commit with those that arrive at the same time. One with a key or a
+    workflow needs a transaction of its own, and one with a large body would hold up the others."""
+    raw = await read_raw_body(request, large=True)
+    key = parse_idempotency_key(request)
+    if len(raw) > SMALL:
+        return await run_verb(request, _submit_large, raw, route, model, key)
+    new = parse_body(raw, model).to_task()
+    if key is not None or new.goes_alone:
+        return await run_verb(request, _submit_alone, new, raw, route, key)
+    return _send_accepted(await run_shared(request, submit_together, new, _describe))
+
+
+def _submit_large(
+    raw: bytes, route: str, model: type[NewTaskBody] | type[SummarizeBody], key: str | None, *, caller: Caller = SYSTEM
+) -> Response:
+    return _submit_alone(parse_body(raw, model).to_task(), raw, route, key, caller=caller)
+
+
+def _submit_alone(new: NewTask, raw: bytes, route: str, key: str | None, *, caller: Caller = SYSTEM) -> Response:
     def submit(conn: AnyConnection | None) -> dict[str, Any]:
-        task = submit_new(new, conn=conn, caller=caller).without_tracebacks()  # others may repeat the request
-        return {
-            "status": 200 if task.deduplicated else 202,
-            "location": Links.of(task.task_id).self,
-            "queue": task.queue,
-            "body": AcceptedTask.of(task).model_dump_json(),  # as text: jsonb would change the order of its members
-        }
+        return _describe(submit_new(new, conn=conn, caller=caller).without_tracebacks())  # others may repeat it
 
     if key is None:
         return _send_accepted(submit(None))
@@ -133,6 +138,15 @@ def _submit_once(route: str, new: NewTask, raw: bytes, key: str | None, caller: 
         return _send_accepted(accepted, {"Idempotent-Replayed": "true"})
     notify_work([accepted["queue"]])  # submit_new does not notify inside a transaction that is still open
     return _send_accepted(accepted)
+
+
+def _describe(task: Task) -> dict[str, Any]:
+    return {
+        "status": 200 if task.deduplicated else 202,
+        "location": Links.of(task.task_id).self,
+        "queue": task.queue,
+        "body": AcceptedTask.of(task).model_dump_json(),  # as text: jsonb would change the order of its members
+    }
 
 
 def _send_accepted(accepted: dict[str, Any], headers: dict[str, str] | None = None) -> Response:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.tasks.reads import Task
+from state.tasks.reads import ListedTask
 from state.tasks.targets import Target, clear_job, list_target_tasks, list_targets, resume_job
 from state.transitions import Status
 from taskapi.access.authorization import get_caller
@@ -19,7 +19,7 @@ from taskapi.api.paging import Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import Flag, TenantQuery, parse_query, parse_task_id
 from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
-from taskapi.resources.tasks import TaskView, send_tasks
+from taskapi.resources.tasks import ListedTaskView, TaskView, send_tasks
 
 
 class ListedTarget(BaseModel):
@@ -38,7 +38,7 @@ class ListedTarget(BaseModel):
         return cls.model_construct(**convert_to_utc(asdict(target)))
 
 
-class TargetView(Page[TaskView]):
+class TargetView(Page[ListedTaskView]):
     """A target's unfinished tasks, oldest first."""
 
     target: str
@@ -86,7 +86,7 @@ def _join(tenant: str, target: str) -> str:
 async def get_one(request: Request) -> Response:
     target, query = _parse_target(request), parse_query(request, TargetQuery)
 
-    async def read(after: str | None, limit: int) -> list[Task]:
+    async def read(after: str | None, limit: int) -> list[ListedTask]:
         return await run_verb(request, list_target_tasks, target, tenant=query.tenant, after=after, limit=limit)
 
     tenant = query.tenant or get_caller(request).tenant

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
@@ -11,19 +11,21 @@ from starlette.responses import Response
 from state.database import Row
 from state.tasks.events import EVENT_KINDS, STREAM_KINDS, Event, get_events
 from state.tasks.ids import is_task_id
-from state.tasks.reads import Task, get_attempts, get_task, list_tasks
+from state.tasks.reads import ListedTask, Task, get_attempts, get_task, list_tasks
+from state.tasks.sharing import get_together
 from state.transitions import Lane, Status
-from taskapi.api.bodies import send_json
+from state.unvalidated import Unvalidated
 from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import PREFIX, Operation
 from taskapi.api.paging import Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import Position, is_position, parse_query, parse_task_id
-from taskapi.api.verbs import run_verb
+from taskapi.api.verbs import run_shared, run_verb
 
+_CHUNK = 100  # tasks of a page that are read at once: payloads and results are bounded, errors of many attempts are not
 _STORED_KINDS = ", ".join(kind for kind in EVENT_KINDS if kind not in STREAM_KINDS)
 
 
-class Links(BaseModel):
+class Links(Unvalidated):
     self: str
     events: str
     attempts: str
@@ -34,7 +36,10 @@ class Links(BaseModel):
     def of(cls, task_id: str) -> "Links":
         here = f"{PREFIX}/tasks/{task_id}"
         parts = {name: f"{here}/{name}" for name in ("events", "attempts", "stream", "cancel")}
-        return cls.model_validate({"self": here, **parts})
+        return cls._construct({"self": here, **parts})
+
+
+_MOMENTS = [name for name, field in Task.model_fields.items() if field.annotation in (datetime, datetime | None)]
 
 
 class TaskView(Task):
@@ -45,12 +50,25 @@ class TaskView(Task):
     links: Links
 
     @classmethod
-    def of(cls, task: Task) -> "TaskView":
-        values = convert_to_utc(task.__dict__)
+    def of(cls, task: Task) -> Self:
+        values = {**task.__dict__, "links": Links.of(task.task_id)}
+        for name in _MOMENTS:
+            if (moment := values[name]) is not None:
+                values[name] = moment.astimezone(UTC)  # a session that comes through a pooler may have any time zone
         updated_at = task.progress.get("updated_at")
         if isinstance(updated_at, str):  # Postgres writes moments in JSON in a format of its own
             values["progress"] = {**task.progress, "updated_at": datetime.fromisoformat(updated_at).astimezone(UTC)}
-        return cls.model_construct(**values, links=Links.of(task.task_id))
+        return cls._construct({name: values[name] for name in cls.model_fields})
+
+
+class ListedTaskView(TaskView):
+    """A task in a list. `links.self` has it whole."""
+
+    payload: dict[str, Any] | None = Field(description="Null if it is large: see `omitted`.")  # type: ignore[assignment]
+    result: Any = Field(None, description="Null if it is large: see `omitted`.")
+    omitted: list[Literal["payload", "result"]] = Field(
+        description="The members that are null because they have more than about 32 KiB."
+    )
 
 
 class EventView(BaseModel):
@@ -111,21 +129,27 @@ async def get_list(request: Request) -> Response:
     query = parse_query(request, TaskQuery)
     filters = query.model_dump(include=set(TaskFilter.model_fields))
 
-    async def read(before: str | None, limit: int) -> list[Task]:
+    async def read(before: str | None, limit: int) -> list[ListedTask]:
         return await run_verb(request, list_tasks, before=before, limit=limit, **filters)
 
     return await send_tasks(query, read)
 
 
 async def send_tasks(
-    query: PageQuery, read: Callable[[str | None, int], Awaitable[Sequence[Task]]], **members: Any
+    query: PageQuery, read: Callable[[str | None, int], Awaitable[Sequence[ListedTask]]], **members: Any
 ) -> Response:
     """Sends a page of a list of tasks whose cursors are task ids."""
-    return await send_page(query, Listing(read, TaskView.of, lambda task: task.task_id, is_task_id, members))
+    listing = Listing(read, ListedTaskView.of, lambda task: task.task_id, is_task_id, members, chunk=_CHUNK)
+    return await send_page(query, listing)
 
 
 async def get_one(request: Request) -> Response:
-    return send_json(TaskView.of(await run_verb(request, get_task, parse_task_id(request))))
+    text = await run_shared(request, get_together, parse_task_id(request), _serialize)
+    return Response(text, media_type="application/json")
+
+
+def _serialize(task: Task) -> bytes:
+    return TaskView.of(task).model_dump_json().encode()
 
 
 async def get_attempts_of_one(request: Request) -> Response:
@@ -161,7 +185,7 @@ OPERATIONS = [
         f"{PREFIX}/tasks",
         get_list,
         "List tasks, newest first",
-        {200: Page[TaskView]},
+        {200: Page[ListedTaskView]},
         query=TaskQuery,
         problems=("invalid-parameter",),
         role="reader",

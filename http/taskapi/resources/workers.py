@@ -23,6 +23,7 @@ class WorkerView(BaseModel):
     pid: int
     queues: list[str]
     threads: int
+    coroutines: int
     running: int
     started_at: datetime
     seen_at: datetime

@@ -2,7 +2,6 @@
 neither connections nor queries grow with the number of streams."""
 
 import asyncio
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,12 +17,15 @@ from state.database.notifier import EVERYTHING, TASKS
 from state.errors import NotReady
 from state.logs import log
 from state.tasks.events import get_events_of_many
-from taskapi.streams.sse import EventFrame, encode_done, encode_event
+from taskapi.streams.batch import Batch, split
+from taskapi.streams.sse import Piece, encode_done, encode_event
 from taskapi.streams.subject import Followed, Subject
+from taskapi.streams.subscription import Subscription
 
 PAGE = 200  # events of one subject in one query; a stream that is further behind reads its backlog itself
 _GAP = 0.01  # seconds between two queries; one query serves all hints that arrive in between
 _AFTER_ERROR = 1.0
+_TURN = 500  # streams that are written to before others have their turn
 
 
 @dataclass(frozen=True)
@@ -33,64 +35,7 @@ class Pace:
     keep_alive: float = 15.0  # between two comments of a quiet stream
     patience: float = 30.0  # for a client to read; after that the client is dropped
     poll: float = 1.0  # at most, between two reads of everything that is watched
-    capacity: int = 1000  # frames that wait for a client
-
-
-class Subscription:
-    """The subscription of one stream: holds frames until the client reads them."""
-
-    def __init__(
-        self,
-        subject: Subject,
-        its_id: str,
-        position: int,
-        may_be_over: bool,
-        capacity: int,
-        *,
-        with_tracebacks: bool = True,
-    ) -> None:
-        self.subject = subject
-        self.id = its_id
-        self.position = position  # the n of the last event that was added
-        self.may_be_over = may_be_over  # the last known move may have finished it
-        self.with_tracebacks = with_tracebacks
-        self.full = False  # the stream itself must fetch the events after the position
-        self._capacity = capacity
-        self._waiting: deque[bytes] = deque()
-        self._changed = asyncio.Event()
-        self._closed = False
-
-    def offer(self, frames: Sequence[EventFrame], after: int) -> None:
-        """Adds those of the frames, which follow `after`, that are new, as long as there is room."""
-        if self.position < after:
-            return  # subscribed while the frames were read; the next read begins at its own position
-        for frame in frames:
-            if frame.n > self.position:
-                if len(self._waiting) >= self._capacity:
-                    self.full = True
-                    return
-                self._waiting.append(frame.get_text(with_tracebacks=self.with_tracebacks))
-                self.position = frame.n
-                self._changed.set()
-                if frame.may_end is not None:
-                    self.may_be_over = frame.may_end
-
-    def close(self, last: bytes | None = None) -> None:
-        """Accepts no more frames. Those that wait can still be taken."""
-        if last is not None:
-            self._waiting.append(last)
-        self._closed = True
-        self._changed.set()
-
-    async def take(self, patience: float) -> bytes | None:
-        """Returns the next frame, b"" if none came in time, or None if no more will come."""
-        if not self._waiting and not self._closed:
-            self._changed.clear()
-            with anyio.move_on_after(patience):
-                await self._changed.wait()
-        if self._waiting:
-            return self._waiting.popleft()
-        return None if self._closed else b""
+    capacity: int = 1024 * 1024  # bytes that wait for a client, beside those that its connection holds
 
 
 class Feed:
@@ -115,18 +60,14 @@ class Feed:
         return self._listener.connected.is_set()
 
     @contextmanager
-    def subscribe(
-        self, subject: Subject, its_id: str, position: int, may_be_over: bool, *, with_tracebacks: bool = True
-    ) -> Iterator[Subscription]:
+    def subscribe(self, subscription: Subscription) -> Iterator[None]:
         """The caller must have read the subject: the feed does not ask again whether it may see it."""
-        capacity = self.pace.capacity
-        subscription = Subscription(subject, its_id, position, may_be_over, capacity, with_tracebacks=with_tracebacks)
-        self._subscriptions.setdefault(its_id, set()).add(subscription)
-        self._schedule([its_id])
+        self._subscriptions.setdefault(subscription.id, set()).add(subscription)
+        self._schedule([subscription.id])
         if self._closed:
-            subscription.close()
+            subscription.end()
         try:
-            yield subscription
+            yield
         finally:
             self._remove(subscription)
 
@@ -137,7 +78,7 @@ class Feed:
         """Ends all streams because the server is about to stop. Their clients reconnect with their last event id."""
         self._closed = True
         for subscription in self.list_subscriptions():
-            subscription.close()
+            subscription.end()
 
     async def stop(self) -> None:
         self.close()
@@ -180,18 +121,24 @@ class Feed:
         watched = {each: self._subscriptions[each] for each in due}
         positions = {each: min(one.position for one in watching) for each, watching in watched.items()}
         subjects = {each: next(iter(watching)).subject for each, watching in watched.items()}
-        found = await anyio.to_thread.run_sync(_read_frames, positions, subjects, limiter=self._limiter)
-        for its_id, frames in found.items():
-            for subscription in list(self._subscriptions.get(its_id, ())):
-                subscription.offer(frames, positions[its_id])
-                if subscription.full:  # its client is slow: the others do not wait for it
-                    self._remove(subscription)
-            if len(frames) == PAGE:
-                self._schedule([its_id])
+        found, more = await anyio.to_thread.run_sync(_read_batches, positions, subjects, limiter=self._limiter)
+        for its_id, batch in found:
+            await self._send(its_id, batch)
+        self._schedule(more)
         candidates = [each for its_id in due for each in self._subscriptions.get(its_id, ()) if each.may_be_over]
         by_name = attrgetter("subject.name")
         for _, same_kind in groupby(sorted(candidates, key=by_name), by_name):
             await self._finish(list(same_kind))
+
+    async def _send(self, its_id: str, batch: Batch) -> None:
+        watching = list(self._subscriptions.get(its_id, ()))
+        for start in range(0, len(watching), _TURN):
+            if start:
+                await asyncio.sleep(0)
+            for subscription in watching[start : start + _TURN]:
+                subscription.offer(batch)
+                if subscription.over:  # its client is slow: the others do not wait for it
+                    self._remove(subscription)
 
     async def _finish(self, candidates: list[Subscription]) -> None:
         """Ends the streams of those that are finished and whose events were all added. Reads their states again: a dead
@@ -202,7 +149,7 @@ class Feed:
         states = await anyio.to_thread.run_sync(subject.read_many, ids, limiter=self._limiter)
         wanted = {(each.id, each.with_tracebacks) for each in candidates}
         endings = {
-            (its_id, shown): encode_done(subject, states[its_id], with_tracebacks=shown)
+            (its_id, shown): Piece(encode_done(subject, states[its_id], with_tracebacks=shown))
             for its_id, shown in wanted
             if its_id in states and states[its_id].finished
         }
@@ -213,20 +160,26 @@ class Feed:
             elif not state.finished:
                 subscription.may_be_over = False
             elif subscription.position >= state.last_event:
-                subscription.close(endings[subscription.id, subscription.with_tracebacks])
+                subscription.end(endings[subscription.id, subscription.with_tracebacks])
                 self._remove(subscription)
             else:
                 self._schedule([subscription.id])
 
     def _remove(self, subscription: Subscription) -> None:
-        subscription.close()
+        subscription.end()
         watching = self._subscriptions.get(subscription.id, set())
         watching.discard(subscription)
         if not watching:
             self._subscriptions.pop(subscription.id, None)
 
 
-def _read_frames(positions: dict[str, int], subjects: dict[str, Subject]) -> dict[str, list[EventFrame]]:
-    """Runs in the reader's thread. Encodes each event once, for any number of streams; one with a traceback twice."""
+def _read_batches(positions: dict[str, int], subjects: dict[str, Subject]) -> tuple[list[tuple[str, Batch]], list[str]]:
+    """Runs in the reader's thread. Encodes each event once, for any number of streams; one with a traceback twice.
+    Also returns those that may have more events."""
     found = get_events_of_many(positions, PAGE)
-    return {its_id: [encode_event(subjects[its_id], event) for event in events] for its_id, events in found.items()}
+    batches = [
+        (its_id, batch)
+        for its_id, events in found.items()
+        for batch in split([encode_event(subjects[its_id], event) for event in events], positions[its_id])
+    ]
+    return batches, [its_id for its_id, events in found.items() if len(events) == PAGE]

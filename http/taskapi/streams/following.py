@@ -1,7 +1,5 @@
 """A stream over the events of one subject, as they are written, from any position, each exactly once."""
 
-from collections.abc import AsyncGenerator
-
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,18 +9,21 @@ from taskapi.access.authorization import get_caller
 from taskapi.api.parameters import Position, TokenQuery, is_position, parse_query
 from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
+from taskapi.streams.batch import split
+from taskapi.streams.channel import Channel
 from taskapi.streams.feed import PAGE, Feed
+from taskapi.streams.response import StreamResponse
 from taskapi.streams.sse import (
     HEADERS,
-    KEEP_ALIVE,
     RETRY,
-    FrameResponse,
+    Piece,
     encode_done,
     encode_event,
     encode_snapshot,
     send_headers,
 )
 from taskapi.streams.subject import Followed, Subject
+from taskapi.streams.subscription import Subscription
 
 
 class StreamQuery(TokenQuery):
@@ -40,8 +41,11 @@ async def follow(request: Request, subject: Subject, its_id: str) -> Response:
     if request.method == "HEAD":
         return send_headers()
     feed: Feed = request.app.state.feed
-    frames = _generate_frames(request, feed, subject, its_id, state, position)
-    return FrameResponse(request, frames, feed.pace.patience)
+
+    async def write(channel: Channel) -> None:
+        await _write_events(request, channel, subject, its_id, state, position)
+
+    return StreamResponse(request, feed.pace, write)
 
 
 def _parse_last_event_id(request: Request) -> int | None:
@@ -53,16 +57,17 @@ def _parse_last_event_id(request: Request) -> int | None:
     return int(value)
 
 
-async def _generate_frames(
-    request: Request, feed: Feed, subject: Subject, its_id: str, state: Followed, position: int | None
-) -> AsyncGenerator[bytes, None]:
+async def _write_events(
+    request: Request, channel: Channel, subject: Subject, its_id: str, state: Followed, position: int | None
+) -> None:
+    feed: Feed = request.app.state.feed
     sees_all = get_caller(request).has_role("operator")
-    yield RETRY
+    await channel.put(RETRY)
     if position is None:
-        yield encode_snapshot(subject, state)
+        await channel.put(Piece(encode_snapshot(subject, state)))
         position = state.last_event
     if state.finished and position >= state.last_event:
-        yield encode_done(subject, state, with_tracebacks=sees_all)
+        await channel.put(Piece(encode_done(subject, state, with_tracebacks=sees_all)))
         return
     may_be_over = state.finished
     behind = state.last_event - position > PAGE
@@ -70,14 +75,17 @@ async def _generate_frames(
         # A long backlog is read here, at the client's speed: the feed serves all streams and waits for none.
         while behind and not feed.closed:
             events = await run_verb(request, get_events, its_id, position, PAGE)
-            for frame in (encode_event(subject, event) for event in events):
-                yield frame.get_text(with_tracebacks=sees_all)
-                position = frame.n
-                may_be_over = may_be_over if frame.may_end is None else frame.may_end
+            for batch in split([encode_event(subject, event) for event in events], position):
+                await channel.put(batch.whole if sees_all else batch.plain)
+                position = batch.last
+                may_be_over = may_be_over if batch.may_end is None else batch.may_end
             behind = len(events) == PAGE
-        with feed.subscribe(subject, its_id, position, may_be_over, with_tracebacks=sees_all) as subscription:
-            while (text := await subscription.take(feed.pace.keep_alive)) is not None:
-                yield text or KEEP_ALIVE
-        if not subscription.full:
+        subscription = Subscription(channel, subject, its_id, position, may_be_over, with_tracebacks=sees_all)
+        with feed.subscribe(subscription):
+            await subscription.wait()
+        if subscription.last is not None:
+            await channel.put(subscription.last)
+        if not subscription.behind:
             return
+        await channel.drain()
         position, may_be_over, behind = subscription.position, subscription.may_be_over, True

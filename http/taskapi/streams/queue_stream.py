@@ -3,7 +3,7 @@ reads nothing while there are none."""
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import anyio
@@ -18,8 +18,10 @@ from state.tasks.queues import get_queue_status
 from taskapi.api.operation import PREFIX, Operation
 from taskapi.api.parameters import TokenQuery
 from taskapi.resources.queues import QueuesStatus
+from taskapi.streams.channel import Channel
 from taskapi.streams.feed import Pace
-from taskapi.streams.sse import KEEP_ALIVE, MEDIA_TYPE, RETRY, FrameResponse, encode_status, send_headers
+from taskapi.streams.response import StreamResponse
+from taskapi.streams.sse import MEDIA_TYPE, RETRY, Piece, encode_status, send_headers
 
 _REST = 4  # counting takes at most a fifth of the time, no matter how many tasks there are
 
@@ -29,20 +31,17 @@ class QueueSubscription:
 
     def __init__(self, watch: "QueueWatch") -> None:
         self._watch = watch
-        self._sent: bytes | None = None
+        self._sent: Piece | None = None
         self._not_before = 0.0
 
-    async def take(self) -> bytes | None:
-        """Returns the status if it has changed, b"" if it did not change in time, or None if the stream ends."""
+    async def take(self) -> Piece | None:
+        """Returns the status when it has changed, or None when the stream ends."""
         watch = self._watch
-        with anyio.move_on_after(watch.pace.keep_alive):
-            await watch.wait_until(self._not_before)
-            while not watch.closed and watch.latest in (None, self._sent):
-                await watch.wait_for_change()
+        await watch.wait_until(self._not_before)
+        while not watch.closed and watch.latest in (None, self._sent):
+            await watch.wait_for_change()
         if watch.closed:
             return None
-        if watch.latest in (None, self._sent) or time.monotonic() < self._not_before:
-            return b""
         self._sent = watch.latest
         self._not_before = time.monotonic() + watch.pace.poll
         return self._sent
@@ -51,7 +50,7 @@ class QueueSubscription:
 class QueueWatch:
     def __init__(self, pace: Pace) -> None:
         self.pace = pace
-        self.latest: bytes | None = None  # the frame to send; None: not known
+        self.latest: Piece | None = None  # the frame to send; None: not known
         self._subscriptions: set[QueueSubscription] = set()
         self._watched = asyncio.Event()
         self._changed = asyncio.Event()
@@ -103,13 +102,13 @@ class QueueWatch:
             await self._watched.wait()
             began = time.monotonic()
             try:
-                frame = await anyio.to_thread.run_sync(_read_frame, limiter=self._limiter)
+                text = await anyio.to_thread.run_sync(_read_frame, limiter=self._limiter)
             except Exception as failure:  # no failure may end the reader: all streams depend on it
                 expected = isinstance(failure, (DatabaseUnavailable, NotReady))
                 log.warning("queue streams wait", error=str(failure).strip(), exc_info=not expected)
             else:
-                if self._subscriptions and frame != self.latest:
-                    self.latest = frame
+                if self._subscriptions and (self.latest is None or text != self.latest.text):
+                    self.latest = Piece(text)
                     self._announce_change()
             await asyncio.sleep(max(self.pace.poll, _REST * (time.monotonic() - began)))
 
@@ -122,14 +121,14 @@ async def get_stream(request: Request) -> Response:
     if request.method == "HEAD":
         return send_headers()
     watch: QueueWatch = request.app.state.queue_watch
-    return FrameResponse(request, _generate_frames(watch), watch.pace.patience)
 
+    async def write(channel: Channel) -> None:
+        await channel.put(RETRY)
+        with watch.subscribe() as subscription:
+            while (status := await subscription.take()) is not None:
+                await channel.put(status)
 
-async def _generate_frames(watch: QueueWatch) -> AsyncGenerator[bytes, None]:
-    yield RETRY
-    with watch.subscribe() as subscription:
-        while (text := await subscription.take()) is not None:
-            yield text or KEEP_ALIVE
+    return StreamResponse(request, watch.pace, write)
 
 
 OPERATIONS = [

@@ -1,30 +1,40 @@
-"""Frames of server-sent events, and the response that sends them. The data of a frame is JSON on one line, so that
-nothing in it can end the frame early."""
+"""Frames of server-sent events. The data of a frame is JSON on one line, so that nothing in it can end the frame
+early."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass
 
-import anyio
 from pydantic import BaseModel
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
 
-from state.logs import log
 from state.tasks.events import Event
-from taskapi.access.authorization import get_access, get_caller
 from taskapi.resources.tasks import EventView
 from taskapi.streams.subject import Followed, Subject
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 MEDIA_TYPE = "text/event-stream"
 
-RETRY = b"retry: 2000\n\n"
-KEEP_ALIVE = b": keep-alive\n\n"
-
 # The standard ends a line at \r and \n only; many clients end it at these as well. In JSON they occur only in texts.
 _ESCAPES = str.maketrans({"\x85": r"\u0085", "\u2028": r"\u2028", "\u2029": r"\u2029"})
+
+
+class Piece:
+    """Whole frames, as they are and as a chunk of HTTP/1.1."""
+
+    __slots__ = ("_chunk", "text")
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self._chunk: bytes | None = None
+
+    @property
+    def chunk(self) -> bytes:
+        if self._chunk is None:
+            self._chunk = b"%x\r\n%b\r\n" % (len(self.text), self.text)
+        return self._chunk
+
+
+RETRY = Piece(b"retry: 2000\n\n")
+KEEP_ALIVE = Piece(b": keep-alive\n\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +80,3 @@ def _encode(kind: str, view: BaseModel, n: int | None = None) -> bytes:
 def send_headers() -> Response:
     """The response to HEAD."""
     return Response(headers=HEADERS, media_type=MEDIA_TYPE)
-
-
-class FrameResponse(StreamingResponse):
-    """Sends frames until there are no more, until the client disconnects or its key is revoked, or until the client has
-    read nothing for `patience` seconds. A client that was dropped may reconnect with the id of its last event."""
-
-    def __init__(self, request: Request, frames: AsyncGenerator[bytes, None], patience: float) -> None:
-        super().__init__(frames, headers=HEADERS, media_type=MEDIA_TYPE)
-        self._request = request
-        self._frames = frames
-        self._patience = patience
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        except TimeoutError:
-            log.warning("stream closed: its client does not read", path=scope["path"])
-
-    async def stream_response(self, send: Send) -> None:
-        with get_access(self._request).streams.follow(get_caller(self._request)):  # ends when the key is revoked
-            with anyio.CancelScope(shield=True):
-                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            async with aclosing(self._frames) as frames:
-                async for text in frames:
-                    await self._send(send, text, more=True)
-        await self._send(send, b"", more=False)
-
-    async def _send(self, send: Send, text: bytes, *, more: bool) -> None:
-        with anyio.fail_after(self._patience):
-            await send({"type": "http.response.body", "body": text, "more_body": more})

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from providers.blocking import wait_for
 from providers.embedding import registry as embeddings
 from state import get_events, submit
 from state.errors import InvalidPayload
@@ -43,7 +44,7 @@ def test_the_embedding_embeds(start: Start, chat_server: ChatServer) -> None:
     task = wait_for_attempt(submit("embedding", {"texts": texts}).task_id)
     assert (task.status, get_error(task)["type"]) == ("scheduled", "RateLimited")
     local = wait_until_finished(submit("embedding", {"texts": texts, "provider": "local"}).task_id)
-    assert local.result["vectors"] == embeddings.get("local").embed(texts).vectors
+    assert local.result["vectors"] == wait_for(embeddings.get("local").embed(texts)).vectors
 
 
 def test_without_a_key_they_are_refused_by_name(database_url: str) -> None:

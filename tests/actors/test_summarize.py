@@ -4,7 +4,7 @@ import pytest
 
 from actors.summarize import SummarizeRequest, provider_gate
 from providers.language.sentences import split_parts
-from state import cancel, get_events, submit
+from state import NewTask, cancel, get_events, submit, submit_many
 from state.errors import InvalidPayload
 from state.gates import Gate
 from state.gates.operations import put_gate
@@ -49,6 +49,19 @@ def test_with_a_key_it_is_remote_and_streamed(start: Start, chat_server: ChatSer
     local = wait_until_finished(submit("summarize", {"content": TEXT, "provider": "local"}).task_id)
     assert local.result["provider"] == "local"
     assert len(chat_server.requests) == 1
+
+
+def test_a_hundred_stream_at_once_in_one_process(start: Start, chat_server: ChatServer) -> None:
+    chat_server.holds = True
+    start(processes=1, threads=2)
+    ids = submit_many([NewTask("summarize", {"content": f"The sea is wide, for the {n}th time."}) for n in range(100)])
+    eventually(lambda: len(chat_server.requests) == 100, what="a hundred open streams")
+    eventually(lambda: all(tokens(task_id) == "In short:" for task_id in ids), what="each has its first piece")
+    chat_server.holds = False
+    for number, task_id in enumerate(ids):
+        summary = wait_until_finished(task_id).result["summary"]
+        assert summary == f"In short: The sea is wide, for the {number}th time." == tokens(task_id)
+    assert len(chat_server.requests) == 100
 
 
 def test_parts_are_paid_for_once(

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import state
-from broker import Context, agent, task
+from broker import AsyncContext, Context, agent, task
 from state.tasks.new_task import NewTask
 from state.tasks.submission import submit_new
 from tests.support.testactors import note, plain
@@ -169,10 +169,11 @@ def fan_out(ctx: Context, request: Attempts) -> Outcomes:
 
 
 @task(queue="test", max_attempts=1)
-async def async_fan_out(ctx: Context, request: Attempts) -> Outcomes:
+async def async_fan_out(ctx: AsyncContext, request: Attempts) -> Outcomes:
     loop = asyncio.get_running_loop()
     outcomes = {
         "coroutine": try_to(submit_one),
+        "function": await ctx.call(lambda _: try_to(submit_one)),
         "to_thread": await asyncio.to_thread(try_to, submit_one),
         "default executor": await loop.run_in_executor(None, try_to, submit_one),
         "shared pool": await loop.run_in_executor(SHARED, try_to, submit_one),

@@ -49,7 +49,9 @@ def test_it_writes_runs_reads_and_answers(worker: Start, chat_server: ChatServer
         for has_result in (False, True)
     ]
     assert (tools[3]["result"], tools[3]["exit_code"]) == ("counted\n(exit code 0)", 0)
-    assert [each["text"] for each in get_data(task, "log")] == ["counted\n"]
+    said = [each["text"] for each in get_data(task, "log")]
+    # On a slow machine, the first imports of a worker block its loop for a while, and it says so.
+    assert [text for text in said if not text.startswith("The coroutine blocks")] == ["counted\n"]
 
 
 def test_without_a_key_it_follows_a_script(worker: Start, database_url: str) -> None:

@@ -52,7 +52,7 @@ def test_killed_at_any_step_it_ends_with_the_same_result_and_pays_each_turn_once
         return {get_task(task_id).status for task_id in tasks.values()} == {"completed"}
 
     while not all_done():  # each worker meets one of the points and dies, but for the last
-        tree = worker(threads=1, actors=f"{TEST_ACTORS},tests.agents.assistant_kills")
+        tree = worker(threads=1, coroutines=1, actors=f"{TEST_ACTORS},tests.agents.assistant_kills")
         eventually(lambda: tree.process.poll() is not None or all_done(), timeout=60, every=0.1)  # noqa: B023
     assert list(plan.iterdir()) == []
     steps = (tmp_path / "steps.txt").read_text().splitlines()

@@ -87,7 +87,7 @@ def test_pricing_and_seo() -> None:
 
 
 def test_critical_tasks_start_first(worker: Callable[..., WorkerTree]) -> None:
-    """Submitted in the opposite order, before there is a worker with a single thread."""
+    """Submitted in the opposite order, before there is a worker with a single place."""
     given: list[tuple[str, str, dict[str, Any], str | None]] = [
         ("SeoAgent", "refresh_seo", {"sku": "A1", "name": "Pad", "brand": "Stop"}, "low"),
         ("PricingAgent", "refresh_pricing", {"sku": "A1", "cost": 10}, None),
@@ -96,7 +96,7 @@ def test_critical_tasks_start_first(worker: Callable[..., WorkerTree]) -> None:
     ]
     ids = [submit("agent", payload(name, kind, what), priority=level).task_id for name, kind, what, level in given]
     assert [get_task(each).priority for each in ids] == [3, 2, 1, 0]
-    worker(threads=1, actors="actors,examples.automechanica")
+    worker(threads=1, coroutines=1, actors="actors,examples.automechanica")
     ended = [wait_until_finished(each) for each in ids]
     assert {task.status for task in ended} == {"completed"}
     assert sorted(ended, key=lambda task: str(task.started_at)) == ended[::-1]

@@ -1,5 +1,6 @@
 """Declaring agents, in this package and in others, and what the catalog says about them."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -154,7 +155,7 @@ def test_sync_and_async_agents_run(database_url: str) -> None:
     assert run_actor(actors.agent.agent, payload("Maker", size=3)).result == {"text": "xxx"}
     assert run_actor(actors.agent.agent, payload("Maker", "make later", size=2)).result == {"text": "yy"}
     with pytest.raises(UnknownAgent):
-        run_agent(None, "Maker", "nothing", {})  # type: ignore[arg-type]
+        asyncio.run(run_agent(None, "Maker", "nothing", {}))  # type: ignore[arg-type]
 
 
 def test_the_built_in_agents() -> None:

@@ -8,6 +8,7 @@ import pytest
 import tests.agents.memoryagents  # noqa: F401  (declares the agents that the tests use)
 from actors.embedding import embedding
 from broker.testing import run_actor
+from providers.blocking import wait_for
 from providers.embedding import registry
 from providers.embedding.protocol import DIMENSIONS
 from providers.errors import InvalidInput
@@ -43,7 +44,7 @@ def test_workers_embed_what_agents_have_done(worker: Start, connection: Observer
         wait_for_job(row["id"], connection)
     rows = connection.execute("SELECT text, embedding, embedding_model, embedded_at FROM callboard.agent_events")
     for row in rows.fetchall():
-        [expected] = registry.get("local").embed([row["text"]]).vectors
+        [expected] = wait_for(registry.get("local").embed([row["text"]])).vectors
         assert row["embedding"] == pytest.approx(expected, abs=1e-6)
         assert (row["embedding_model"], row["embedded_at"] is not None) == ("hashing", True)
     found = search("which brake pad fits a golf?", limit=2)
@@ -124,7 +125,7 @@ def test_a_job_that_gave_up_is_a_dead_letter_and_can_be_redriven(
 def test_the_vector_is_stored_only_for_the_owner_of_the_job(agent_worker: AgentWorker, connection: Observer) -> None:
     event_id = agent_worker.complete()
     [job] = agent_worker.claim(queue="language")
-    vector = registry.get("local").embed(["a"]).vectors[0]
+    vector = wait_for(registry.get("local").embed(["a"])).vectors[0]
     for worker, epoch in (("another", job.epoch), ("w1", job.epoch + 1)):
         with pytest.raises(LeaseLost), transaction() as conn:
             store_embedding(worker, job.id, epoch, event_id, vector, "m", conn)
@@ -143,7 +144,7 @@ def test_a_task_embeds_no_event_of_another_tenant(agent_worker: AgentWorker, con
     agent_worker.settle(own_job, "canceled")
     submit("embedding", {"event_id": event_id}, tenant="a")
     [job] = agent_worker.claim(queue="language")
-    vector = registry.get("local").embed(["a"]).vectors[0]
+    vector = wait_for(registry.get("local").embed(["a"])).vectors[0]
     with pytest.raises(LeaseLost), transaction() as conn:
         store_embedding("w1", job.id, job.epoch, event_id, vector, "m", conn)
     assert connection.fetch_one("SELECT embedding FROM callboard.agent_events")["embedding"] is None

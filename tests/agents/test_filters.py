@@ -1,16 +1,13 @@
-"""agent_name, task_type and workflow_id as filters of lists, redrive and dismiss, and the indexes behind them."""
+"""agent_name, task_type and workflow_id as filters of lists, redrive and dismiss."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 import pytest
 
 import state
-from state.database.statements import statement
 from state.settings import get_settings
-from state.tasks.reads import _FILTERS
 from tests.cli.command import answer, succeed
 from tests.support.observer import Observer
 from tests.taskapi.running import RunningServer
@@ -101,38 +98,3 @@ def test_the_views(tasks: dict[str, str], connection: Observer) -> None:
     for view, key in (("dead_letters", "task_id"), ("tasks", "id")):
         row = connection.fetch_one(f"SELECT agent_name, task_type FROM admin.{view} WHERE {key} = %s", wanted)
         assert row == {"agent_name": "text", "task_type": "extract"}
-
-
-@pytest.fixture
-def plan(database_url: str, connection: Observer) -> Callable[..., str]:
-    """Returns the plan of GET /tasks among thousands of finished tasks, a few of which match."""
-    connection.execute(
-        """SET session_replication_role = replica;  -- no triggers
-        INSERT INTO callboard.workflows (id, name, created_at, updated_at)
-        VALUES ('wf_1', 'one', callboard.now(), callboard.now());
-        INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, payload, max_attempts, last_event,
-                                     workflow_id, step, tenant, available_at, created_at, updated_at, finished_at)
-        SELECT 'tq_' || lpad(to_hex(n), 32, '0'), 'agent', 'agents', 'completed', 2, n,
-               jsonb_build_object('agent_name', CASE n % 1000 WHEN 1 THEN 'rare' ELSE 'often' END, 'task_type', 'make'),
-               3, 1, CASE n % 1000 WHEN 2 THEN 'wf_1' END, CASE n % 1000 WHEN 2 THEN n::text END,
-               CASE n % 1000 WHEN 3 THEN 'rare' ELSE 'often' END,
-               now(), now(), now(), now()
-        FROM generate_series(1, 20000) n"""
-    )
-    connection.execute("ANALYZE callboard.tasks")
-
-    def explain(**wanted: str) -> str:
-        parameters = {**dict.fromkeys(_FILTERS), "before": None, "limit": 101, "scope": None, **wanted}
-        row = connection.fetch_one(f"EXPLAIN (FORMAT JSON) {statement('tasks')}", parameters)
-        return json.dumps(row["QUERY PLAN"])
-
-    return explain
-
-
-def test_the_filters_use_their_indexes(plan: Callable[..., str]) -> None:
-    assert '"tasks_agent"' in plan(agent_name="rare")
-    assert '"tasks_agent"' in plan(agent_name="rare", task_type="make")
-    assert '"tasks_workflow"' in plan(workflow_id="wf_1")
-    assert '"tasks_tenant"' in plan(scope="rare")  # what a caller of this tenant lists
-    assert '"tasks_tenant"' in plan(tenant="rare")
-    assert '"tasks_agent"' not in plan()

@@ -76,18 +76,18 @@ def test_a_refused_task_is_dead_with_the_reason(start: Callable[[], WorkerTree],
     assert dead.error["message"] == "Agents do not create tasks; the orchestrator does."
 
 
-def test_the_thread_that_ran_an_agent_may_submit_afterwards(start: Callable[[], WorkerTree], tmp_path: Path) -> None:
+def test_the_thread_that_ran_an_agent_may_submit_afterwards(worker: Callable[..., WorkerTree], tmp_path: Path) -> None:
     """Also if the agent was interrupted, which can happen between any two of its steps."""
-    start()
+    worker(threads=4, coroutines=4, actors=ACTORS)
     waiting = [submit_agent("threads", file="", wait_for=str(tmp_path / "never")) for _ in range(8)]
-    for _ in range(2):  # four threads
+    for _ in range(2):  # as many threads for code of coroutines as there are coroutines
         running = eventually(lambda: _find_running(waiting, 4), what="four are running")
         for task_id in running:
             state.cancel(task_id)
         for task_id in running:
             assert finish(task_id).status == "canceled"
-    for _ in range(8):
-        outcomes = finish(state.submit("fan_out", {"file": str(tmp_path / "messages")}).task_id).result["outcomes"]
+    for actor in ("fan_out", "async_fan_out") * 8:
+        outcomes = finish(state.submit(actor, {"file": str(tmp_path / "messages")}).task_id).result["outcomes"]
         assert set(outcomes.values()) == {"created"}, outcomes
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import tests.agents.memoryagents  # noqa: F401  (declares the agents that the tests use)
+from providers.blocking import wait_for
 from providers.embedding import registry
 from state.agents.events import search
 from state.schema.migration import migrate
@@ -57,7 +58,7 @@ def test_vectors_among_a_hundred_thousand_events_are_found_by_the_index(
     for tenant in ("small", None):
         found = search("a needle in a haystack", tenant=tenant, limit=3)
         assert (found.method, read_texts(found)[0]) == ("vector", "the needle in the haystack")
-    vector = registry.get("local").embed(["a needle in a haystack"]).vectors[0]
+    vector = wait_for(registry.get("local").embed(["a needle in a haystack"])).vectors[0]
     nearest = "SELECT * FROM callboard.nearest_agent_events(%s::real[], 'hashing', %s, %s, NULL, NULL, 3)"
     for _ in range(2):
         assert count_scans(connection, nearest, vector, None, True) == (

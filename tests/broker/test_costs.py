@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,10 +15,12 @@ import tests.support.testactors  # noqa: F401
 from state import get_task, submit
 from state.database.notifier import flush_hints
 from state.tasks.queues import pause_queue
+from taskapi.streams.feed import Pace
 from tests.support.eventually import eventually
 from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 from tests.support.workers import WorkerTree
+from tests.taskapi.running import RunningServer
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -105,6 +108,34 @@ def test_an_idle_worker_sends_its_pulse_and_nothing_else(
     pulses = [text for application, text in sent if application == "callboard heartbeat"]
     assert 1 <= len(pulses) <= seconds // 2 + 1
     assert len(sent) == len(pulses), sent
+
+
+def test_an_idle_system_asks_for_pulses_and_one_maintainer(
+    worker: Callable[..., WorkerTree], statements: Callable[[], list[tuple[str, str]]], connection: Observer
+) -> None:
+    """All of it is paced by timers, so a slow machine asks for less, never for more."""
+    with RunningServer(Pace()):
+        worker(processes=2, threads=1, actors="actors")
+
+        def count(*names: str) -> int:
+            return sum(any(f"execute {name} " in text for name in names) for _, text in statements())
+
+        eventually(lambda: count("claim") >= 2, what="both workers have connected")
+        before = count("maintainer_take", "pulse")
+        eventually(lambda: count("maintainer_take", "pulse") >= before + 6, what="what follows from it is done")
+        begun, began, turns = len(statements()), time.monotonic(), count("maintainer_take")
+        eventually(lambda: count("maintainer_take") >= turns + 12, what="twelve turns", every=1.0)
+        seconds = time.monotonic() - began
+        sent = [text for application, text in statements()[begun:] if application.startswith("callboard")]
+    kinds = Counter(match[1] if (match := re.search(r"execute (\w+) ", text)) else text for text in sent)
+    assert kinds["pulse"] <= 2 * (seconds / 2 + 1)
+    assert kinds["maintainer_take"] <= seconds + 1
+    slow = {"sweep_workflows", "metrics_sample"}  # each tenth turn
+    every_minute = {"measure_tasks", "metrics_remove_old", "metrics_heartbeats", "sweep_runs", "sweep_gate_history"}
+    every_minute |= {"recount_dead_letters", "fold_finished_counts"}
+    assert kinds.keys() <= {"pulse", "maintainer_take"} | slow | every_minute, kinds
+    assert all(kinds[name] <= 2 for name in slow), kinds
+    assert len(sent) <= 4 * seconds, kinds
 
 
 def test_readme_says_so() -> None:

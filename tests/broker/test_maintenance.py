@@ -17,16 +17,18 @@ from broker.worker.maintenance import Maintenance
 from state import NewTask, submit_many
 from state.maintenance import housekeeping, losses, sweep
 from state.maintenance.housekeeping import Housekeeping, TurnFailed
-from state.maintenance.maintainer import become_maintainer
+from state.maintenance.maintainer import Due, become_maintainer
 from state.workers.identity import Identity, Sibling, is_dead
 from state.workers.registry import list_workers, register
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.observer import Observer
+from tests.support.turns import learn_due
 
 Make = Callable[[], tuple[str, Maintenance]]
 
 SHORT_LEASE = 0.3
+EVERYTHING = Due(True, True, True, True, True, {})
 
 
 @pytest.fixture
@@ -58,17 +60,17 @@ def holder(connection: Observer) -> Callable[[], str | None]:
 
 
 class Failing(Housekeeping):
-    def do_turn(self) -> bool:
+    def do_turn(self, due: Due) -> bool:
         raise TurnFailed
 
 
 class Broken(Housekeeping):
-    def do_turn(self) -> bool:
+    def do_turn(self, due: Due) -> bool:
         raise ZeroDivisionError
 
 
 class Slow(Housekeeping):
-    def do_turn(self) -> bool:
+    def do_turn(self, due: Due) -> bool:
         began = time.monotonic()
         eventually(lambda: time.monotonic() - began > SHORT_LEASE)
         return False
@@ -98,9 +100,10 @@ def test_a_maintainer_whose_turn_fails_or_takes_too_long_steps_down(
     eventually(lambda: holder() == name)
     asked: list[tuple[str, bool]] = []
 
-    def ask(worker: str) -> bool:
-        asked.append((worker, become_maintainer(worker)))
-        return asked[-1][1]
+    def ask(worker: str) -> Due | None:
+        due = become_maintainer(worker)
+        asked.append((worker, due is not None))
+        return due
 
     monkeypatch.setattr(maintenance, "become_maintainer", ask)
     first._not_before = 0.0  # as if its pause were over
@@ -125,7 +128,7 @@ def test_a_failed_part_of_a_turn_does_not_stop_the_other_parts(
 
     monkeypatch.setattr(housekeeping, "sweep_lines", sweep_lines)
     with pytest.raises(TurnFailed):
-        Housekeeping().do_turn()
+        Housekeeping().do_turn(EVERYTHING)
     assert done == ["lines"]
 
 
@@ -135,7 +138,7 @@ def test_observations_of_a_maintainer_survive_a_failed_part_of_a_turn(
     """Otherwise no lease would ever end if one part of the turn always failed."""
     turns: list[Housekeeping] = []
 
-    def fail(self: Housekeeping) -> bool:
+    def fail(self: Housekeeping, _: Due) -> bool:
         turns.append(self)
         raise TurnFailed
 
@@ -154,7 +157,7 @@ def test_two_maintainers_at_once_do_no_harm(
         monkeypatch.setattr(module, "BATCH", 7)
     ids = submit_many([NewTask("noop", {}, delay_seconds=10) for _ in range(100)])
     clock.advance(11)
-    turns = [threading.Thread(target=Housekeeping().do_turn) for _ in range(2)]
+    turns = [threading.Thread(target=Housekeeping().do_turn, args=[learn_due()]) for _ in range(2)]
     for turn in turns:
         turn.start()
     for turn in turns:
@@ -177,10 +180,10 @@ def test_a_maintainer_suspended_for_longer_than_its_lease_does_no_turn(
     make: Make, holder: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns: list[float] = []
-    monkeypatch.setattr(Housekeeping, "do_turn", lambda _self: turns.append(time.monotonic()))
+    monkeypatch.setattr(Housekeeping, "do_turn", lambda _self, _due: turns.append(time.monotonic()))
     name, first = make()
     first.update([], True)
-    eventually(lambda: turns and first._renewed >= turns[0])
+    eventually(lambda: turns)
     assert holder() == name
     first._renewed -= 10  # as if much time had passed since its last turn
     eventually(lambda: holder() is None)

@@ -108,7 +108,7 @@ def test_a_connection_lost_in_the_end_of_a_task_ends_it_once(
 @pytest.fixture
 def others(held: HeldTasks, take: Callable[..., list[Claimed]], execution: Execution) -> list[Execution]:
     """Three more executions that run at the same time."""
-    held.threads = 4
+    held.threads.limit = 4
     for _ in range(3):
         submit("quick", {})
     claimed = take(3)

@@ -165,7 +165,7 @@ def test_no_more_is_claimed_than_threads_are_free(worker: Start, tmp_path: Path,
 
 
 def test_sigterm_lets_short_tasks_finish_and_gives_long_ones_back(worker: Start, tmp_path: Path) -> None:
-    tree = worker(threads=3, grace_seconds=1.5)
+    tree = worker(threads=2, grace_seconds=1.5)
     out = tmp_path / "out.txt"
     short = submit("steps", {"seconds": 1, "file": str(out)}).task_id
     long = [submit(actor, {"seconds": 60, "file": str(out)}).task_id for actor in ("steps", "async_steps")]

@@ -5,7 +5,7 @@ import signal
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -191,3 +191,32 @@ def test_a_service_that_cannot_start_is_named(folder: Path) -> None:
         assert_nothing_is_left(board, 1)
     finally:
         board.destroy()
+
+
+def test_several_servers_share_one_port(boards: Boards) -> None:
+    """One that is killed comes back, the others answer meanwhile, and the end of `up` is the end of all."""
+    board = boards(CALLBOARD_SERVERS=2, CALLBOARD_PROCESSES=1)
+    parent = board.child("uvicorn")
+
+    def list_servers() -> list[psutil.Process]:
+        found = []
+        for child in parent.children():
+            with suppress(psutil.Error):  # one that has just ended
+                if "spawn_main" in " ".join(child.cmdline()):  # beside the tracker of multiprocessing
+                    found.append(child)
+        return found
+
+    assert len(eventually(lambda: len(list_servers()) == 2 and list_servers(), what="two servers run")) == 2
+    killed, left = list_servers()
+    address = parent.net_connections(kind="tcp") or left.net_connections(kind="tcp")
+    assert {each.laddr.ip for each in address if each.status == psutil.CONN_LISTEN} == {"127.0.0.1"}
+    killed.kill()
+    eventually(board.is_ready, what="the other one answers")
+    eventually(
+        lambda: len(list_servers()) == 2 and killed.pid not in {each.pid for each in list_servers()},
+        what="another one has taken its place",
+    )
+    assert board.child("uvicorn").pid == parent.pid
+    board.interrupt()
+    assert board.process.wait(60) == 0
+    eventually(lambda: not board.processes(), what="all are gone")

@@ -1,6 +1,7 @@
 """For workers that kill themselves: the steps of a media task are counted, and the process kills itself once, at a
 planned step. The plan is a folder: the file `<prompt>` has the number of the step, and is removed at that step."""
 
+import inspect
 import os
 import signal
 import threading
@@ -45,7 +46,14 @@ def _counted(owner: Any, name: str) -> None:
         finally:
             _step(f"after {name}")
 
-    setattr(owner, name, wrapper)
+    async def async_wrapper(*args: Any, **kwargs: Any) -> Any:
+        _step(f"before {name}")
+        try:
+            return await method(*args, **kwargs)
+        finally:
+            _step(f"after {name}")
+
+    setattr(owner, name, async_wrapper if inspect.iscoroutinefunction(method) else wrapper)
 
 
 for _owner, _name in (

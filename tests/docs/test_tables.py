@@ -187,7 +187,7 @@ def test_every_member_of_the_context_is_there() -> None:
     from broker.context import Context
 
     table = WRITING.partition("## The context")[2].partition("\n## ")[0]
-    public = {name for name in vars(Context) if not name.startswith("_")} - {"close"}
+    public = {name for name in vars(Context) if not name.startswith("_")} - {"close", "is_open"}
     assert public <= set(re.findall(r"ctx\.(\w+)", table))
 
 

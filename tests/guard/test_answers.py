@@ -120,9 +120,19 @@ def test_log_lines_name_the_request(client: TestClient, capfd: pytest.CaptureFix
     response = client.get("/broken", headers={"X-Request-ID": "order-7"})
     document = expect_problem(response, 500, "internal-error")
     assert "swordfish" not in str(document)
-    [line] = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
-    assert (line["event"], line["request_id"], line["path"]) == ("request failed", "order-7", "/broken")
-    assert "swordfish" in line["exception"]
+    failed, answered = (json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{"))
+    assert (failed["event"], failed["request_id"], failed["path"]) == ("request failed", "order-7", "/broken")
+    assert "swordfish" in failed["exception"]
+    assert (answered["event"], answered["request_id"], answered["status"]) == ("request", "order-7", 500)
+
+
+def test_the_log_of_a_request_shows_no_secret(client: TestClient, capfd: pytest.CaptureFixture[str]) -> None:
+    configure_logs()
+    token = f"cbt_{'0' * 32}_1_{'a' * 64}"
+    client.get(f"/{token}?token={token}&x=1")
+    [line] = [json.loads(line) for line in capfd.readouterr().err.splitlines() if '"event": "request"' in line]
+    assert (line["method"], line["status"]) == ("GET", 404)
+    assert "aaaa" not in str(line)
 
 
 def test_lines_of_other_programs_name_the_request_too() -> None:

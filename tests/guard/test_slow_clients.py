@@ -1,4 +1,5 @@
-"""Clients that send or read too slowly are given up, and connections are limited. On a real uvicorn."""
+"""Clients that send or read too slowly are given up, and connections are limited. On a real uvicorn, with httptools and
+uvloop, and with what there is without them."""
 
 import asyncio
 import json
@@ -6,6 +7,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -20,8 +22,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taskapi.api.problems import Problem
 from taskapi.guard import connections
-from taskapi.guard.connections import Connection, limit_connections
+from taskapi.guard.connections import Connection, ConnectionGuard, H11Connection, limit_connections
 from taskapi.guard.failures import FailureAnswers
+from taskapi.guard.request_heads import HEAD_BYTES
 from taskapi.guard.slow_bodies import BodyDeadline
 from tests.support.eventually import eventually
 
@@ -102,7 +105,7 @@ def test_once_the_answer_has_begun_nobody_waits_for_the_body() -> None:
 class Server:
     """A server with a handler that waits, one that sends for ever, and one that reads a body."""
 
-    def __init__(self, body_seconds: float = 30) -> None:
+    def __init__(self, body_seconds: float = 30, http: Any = Connection, loop: Any = "auto") -> None:
         self.waiting = self.reading = 0
         routes = [
             Route("/", self._answer, methods=["GET", "POST"]),
@@ -112,10 +115,14 @@ class Server:
         middleware = [Middleware(FailureAnswers), Middleware(BodyDeadline, grace=body_seconds)]
         app = Starlette(routes=routes, middleware=middleware)
         config = uvicorn.Config(
-            app, port=0, http=Connection, log_config=None, lifespan="off", timeout_graceful_shutdown=1
+            app, port=0, http=http, loop=loop, log_config=None, lifespan="off", timeout_graceful_shutdown=1
         )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._server.serve()))
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=self._server.config.get_loop_factory()) as runner:
+            runner.run(self._server.serve())
 
     def __enter__(self) -> "Server":
         self._thread.start()
@@ -159,9 +166,16 @@ GET = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 WAIT = "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as running:
+KINDS: dict[str, dict[str, Any]] = {
+    "httptools and uvloop": {"http": Connection, "loop": "auto"},
+    "h11 and asyncio": {"http": H11Connection, "loop": "asyncio"},
+}
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+@pytest.fixture(params=KINDS.values(), ids=list(KINDS))
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with Server(**request.param) as running:
         yield running
 
 
@@ -181,7 +195,7 @@ def expect_answer(client: socket.socket, status: int = 200) -> None:
 
 @pytest.mark.parametrize("begin", ["", "G", "GET / HTTP/1.1\r\nHost: local"])
 def test_headers_must_arrive_in_time(server: Server, monkeypatch: pytest.MonkeyPatch, begin: str) -> None:
-    monkeypatch.setattr(Connection, "header_seconds", 0.2)
+    monkeypatch.setattr(ConnectionGuard, "header_seconds", 0.2)
     with server.connect(begin) as client:
         assert is_closed(client)
 
@@ -190,13 +204,13 @@ def test_headers_must_arrive_in_time(server: Server, monkeypatch: pytest.MonkeyP
 def test_those_of_a_further_request_too(server: Server, monkeypatch: pytest.MonkeyPatch, rest: str) -> None:
     with server.connect(GET) as client:
         expect_answer(client)
-        monkeypatch.setattr(Connection, "header_seconds", 0.2)
+        monkeypatch.setattr(ConnectionGuard, "header_seconds", 0.2)
         client.sendall(rest.encode())  # its first byte stops uvicorn's clock for connections without a request
         assert is_closed(client)
 
 
 def test_a_request_that_is_being_served_has_no_such_limit(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connection, "header_seconds", 1.0)
+    monkeypatch.setattr(ConnectionGuard, "header_seconds", 1.0)
     with server.connect("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n") as client:
         eventually(lambda: server.reading == 1)
         client.sendall(b"x")
@@ -208,16 +222,17 @@ def test_a_request_that_is_being_served_has_no_such_limit(server: Server, monkey
         expect_answer(client)
 
 
+@every_kind
 @pytest.mark.parametrize("size", ["Content-Length: 100", "Transfer-Encoding: chunked"])
-def test_a_body_must_arrive_in_time(size: str) -> None:
+def test_a_body_must_arrive_in_time(size: str, kind: Any) -> None:
     head = f"POST / HTTP/1.1\r\nHost: localhost\r\n{size}\r\n\r\n"
-    with Server(body_seconds=0.2) as server, server.connect(head) as client:
+    with Server(body_seconds=0.2, **kind) as server, server.connect(head) as client:
         expect_answer(client, 408)
         assert is_closed(client)
 
 
 def test_a_trickle_of_headers_does_not_help(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connection, "header_seconds", 0.5)
+    monkeypatch.setattr(ConnectionGuard, "header_seconds", 0.5)
     with server.connect("GET / HTTP/1.1\r\n") as client:
         client.settimeout(0.05)
         with suppress(ConnectionError):
@@ -231,7 +246,7 @@ def test_a_trickle_of_headers_does_not_help(server: Server, monkeypatch: pytest.
 
 
 def test_a_client_that_does_not_read_is_dropped(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connection, "read_seconds", 0.3)
+    monkeypatch.setattr(ConnectionGuard, "read_seconds", 0.3)
     with server.connect("GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n"):
         eventually(lambda: server.count_connections() == 1)
         eventually(lambda: server.count_connections() == 0, what="the connection is dropped")
@@ -277,6 +292,73 @@ def test_what_is_not_http_gets_a_problem_document(server: Server) -> None:
     for header in (b"x-content-type-options: nosniff", b"frame-ancestors", b"connection: close"):
         assert header in head.lower()
     assert json.loads(document)["error"] == "bad-request"
+
+
+HEAD = "GET / HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "piece"),
+    [
+        ("GET /", "a" * 1000),  # a path
+        (HEAD + "X: ", "a" * 1000),  # one header
+        (HEAD, f"X: {'a' * 1000}\r\n"),  # many
+        (CHUNKED + "X: ", "a" * 1000),  # trailers of a body
+        (CHUNKED, f"X: {'a' * 1000}\r\n"),
+    ],
+)
+def test_headers_that_do_not_end_are_refused(server: Server, begin: str, piece: str) -> None:
+    with server.connect(begin) as client:
+        for sent in range(0, 50_000_000, len(piece)):
+            try:
+                client.sendall(piece.encode())
+            except ConnectionError:
+                break
+            if sent > 2 * HEAD_BYTES and server.count_connections() == 0:
+                break
+        else:
+            raise AssertionError("the server takes everything")
+    eventually(lambda: server.count_connections() == 0, what="the connection is closed")
+
+
+@pytest.mark.parametrize("size", [HEAD_BYTES + 1000, 3 * HEAD_BYTES])
+def test_headers_that_are_too_large_are_refused_when_they_arrive_at_once(size: int) -> None:
+    with Server() as server, server.connect(f"{HEAD}X: {'a' * size}\r\n\r\n") as client:
+        with suppress(ConnectionResetError):  # it has not read all of it
+            expect_answer(client, 400)
+        assert is_closed(client)
+
+
+def test_large_headers_are_served_up_to_the_limit() -> None:
+    with Server() as server, server.connect(f"{HEAD}X: {'a' * (HEAD_BYTES - 1000)}\r\n\r\n") as client:
+        expect_answer(client)
+        client.sendall(f"{HEAD}X: {'a' * (HEAD_BYTES - 1000)}\r\n\r\n".encode())  # each request has its own
+        expect_answer(client)
+
+
+@pytest.mark.parametrize("hosts", ["", "Host: localhost\r\nHost: localhost\r\n"])
+def test_a_request_needs_one_host(server: Server, hosts: str) -> None:
+    with server.connect(f"GET / HTTP/1.1\r\n{hosts}\r\n") as client:
+        expect_answer(client, 400)
+
+
+def test_a_large_body_in_small_chunks_is_no_head(server: Server) -> None:
+    with server.connect(CHUNKED.removesuffix("0\r\n")) as client:
+        client.sendall(b"1\r\nx\r\n" * 50_000 + b"0\r\n\r\n")
+        expect_answer(client)
+
+
+def test_http_1_0_is_answered_without_chunks(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    with server.connect("GET / HTTP/1.0\r\n\r\n") as client, client.makefile("rb") as answer:
+        assert answer.read().endswith(b'{"body":""}')
+    with server.connect("GET /flood HTTP/1.0\r\n\r\n") as client:
+        received = b""
+        while len(received) < 100_000:
+            received += client.recv(65536)
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert b"chunked" not in head
+    assert set(body) == set(b"x")
 
 
 def test_the_limit_leaves_files_for_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from tests.metrics.conftest import Counts
 from tests.metrics.measuring import work_off
 from tests.support.builders import TaskBuilder
 from tests.support.observer import Observer
+from tests.support.turns import do_turn
 
 Read = Callable[[], Counts]
 Measure = Callable[[], int]
@@ -269,10 +270,10 @@ def test_the_age_of_the_workers_pulses_is_sampled(connection: Observer, clock: S
 def test_the_housekeeping_measures_the_minutes(make_task: TaskBuilder, clock: StandingClock, counts: Read) -> None:
     make_task("completed")
     housekeeping = Housekeeping()
-    housekeeping.do_turn()
+    do_turn(housekeeping)
     assert counts() == {}
     clock.advance(minutes=1)
     for _ in range(SLOW_TURNS):
-        housekeeping.do_turn()
+        do_turn(housekeeping)
     assert counts() == {("12:00", *QUICK): (1, 1, 0, 1, 0)}
     close_database()

@@ -80,6 +80,8 @@ def test_each_worker_process_serves_what_it_has_measured(worker: Start, database
     assert found["callboard_pulse_delay_seconds_count{}"] >= 2
     assert found["callboard_worker_threads{}"] == 8
     assert found["callboard_worker_running{}"] == 0
+    assert found["callboard_worker_coroutines{}"] == 200
+    assert found["callboard_worker_coroutines_running{}"] == 0
 
 
 def test_nothing_is_measured_unless_it_is_asked_for(worker_connection: Connection) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from state.maintenance.housekeeping import Housekeeping
 from state.projects.queue import force_stop, start_run, stop
 from state.projects.reads import list_runs
 from state.projects.sweep import sweep_runs
@@ -13,6 +12,7 @@ from tests.projects.conftest import MakeProject
 from tests.projects.looks import queue, reasons, statuses
 from tests.projects.test_races import LOCK, first_open
 from tests.support.observer import Observer
+from tests.support.turns import do_turn
 
 BROKEN = (
     "CREATE OR REPLACE FUNCTION callboard.follow_run(t callboard.tasks, before text) RETURNS void LANGUAGE plpgsql AS "
@@ -37,7 +37,7 @@ def stale(make_project: MakeProject, by_hand: WorkerByHand, connection: Observer
 
 
 def test_the_sweep_ends_it_and_the_loop_goes_on(stale: str, by_hand: WorkerByHand) -> None:
-    assert Housekeeping().do_turn() is False
+    assert do_turn() is False
     assert statuses(stale) == ["completed", "pending"]
     assert reasons(stale)[-1] == ("running", "running", "next item")
     claimed, item = by_hand.take()

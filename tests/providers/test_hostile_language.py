@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from providers.blocking import wait_for
 from providers.embedding import registry as embeddings
 from providers.errors import ProviderError
 from providers.language import registry
@@ -57,7 +58,7 @@ def test_what_cannot_be_counted_is_estimated(serve: Serve, tokens: str) -> None:
     usage = f'data: {{"usage": {{"prompt_tokens": {tokens}, "completion_tokens": {tokens}, "cost": {tokens}}}}}\n\n'
     serve([say("An answer."), usage.encode(), b"data: [DONE]\n\n"])
     completion = ask()
-    assert completion.read() == "An answer."
+    assert wait_for(completion.read()) == "An answer."
     assert (completion.usage.tokens_in, completion.usage.tokens_out, completion.usage.cost) == (5, 3, None)
 
 
@@ -65,7 +66,7 @@ def test_what_cannot_be_counted_is_estimated(serve: Serve, tokens: str) -> None:
 def test_tokens_of_embeddings_are_estimated_too(serve: Serve, usage: str) -> None:
     answer = f'{{"data": [{{"index": 0, "embedding": [0.5, 0.5]}}], "usage": {usage}}}'
     serve([answer.encode()], b"application/json")
-    assert embeddings.get("openrouter").embed(["Four words for you"], 2).tokens == 5
+    assert wait_for(embeddings.get("openrouter").embed(["Four words for you"], 2)).tokens == 5
 
 
 @pytest.mark.parametrize(
@@ -76,13 +77,13 @@ def test_tokens_of_embeddings_are_estimated_too(serve: Serve, usage: str) -> Non
 def test_an_answer_without_end_is_cut_off(serve: Serve, piece: bytes) -> None:
     serve(iter(lambda: piece, b""))
     with pytest.raises(ProviderError, match="an answer of more than"):
-        ask().read()
+        wait_for(ask().read())
 
 
 @pytest.mark.parametrize("kind", [b"text/event-stream", b"application/json"])
 def test_json_that_is_nested_too_deep_is_malformed(serve: Serve, kind: bytes) -> None:
     serve([*([b"data: "] if b"event" in kind else []), b'{"choices": ' + b"[" * 200_000 + b"\n\n"], kind)
     with pytest.raises(ProviderError, match="malformed JSON"):
-        ask().read()
+        wait_for(ask().read())
     with pytest.raises(ProviderError, match="malformed JSON"):
-        embeddings.get("openrouter").embed(["a"], 2)
+        wait_for(embeddings.get("openrouter").embed(["a"], 2))

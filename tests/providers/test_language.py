@@ -1,12 +1,14 @@
 """Language providers: local summaries, the streamed chat, and text cut at sentence borders."""
 
 import threading
+from contextlib import aclosing
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from providers.blocking import wait_for
 from providers.errors import InvalidInput, ProviderError
 from providers.language import registry
 from providers.language.protocol import Completion, Message
@@ -26,6 +28,10 @@ def messages(text: str = TEXT) -> list[Message]:
 
 def complete(name: str = "openrouter", text: str = TEXT, **options: Any) -> Completion:
     return registry.get(name).complete(messages(text), **options)
+
+
+async def collect(completion: Completion) -> list[str]:
+    return [piece async for piece in completion]
 
 
 def test_sentences() -> None:
@@ -57,7 +63,7 @@ def test_parts_end_with_sentences() -> None:
 
 def test_local_summary_keeps_the_sentences_that_say_most_in_their_order() -> None:
     completion = complete("local", max_sentences=3)
-    pieces = list(completion)
+    pieces = wait_for(collect(completion))
     assert completion.text == "".join(pieces)
     assert split_sentences(completion.text) == [
         "Dr. Smith built a bridge over the river.",
@@ -70,16 +76,16 @@ def test_local_summary_keeps_the_sentences_that_say_most_in_their_order() -> Non
 
 
 def test_local_summary_of_little_much_and_nothing() -> None:
-    assert complete("local", text="One sentence only.").read() == "One sentence only."
-    assert complete("local", text="").read() == ""
+    assert wait_for(complete("local", text="One sentence only.").read()) == "One sentence only."
+    assert wait_for(complete("local", text="").read()) == ""
     book = complete("local", text=TEXT * 500)
-    assert len(split_sentences(book.read())) <= 8
-    assert complete("local", text=TEXT, max_tokens=12, max_sentences=5).read().count("river") == 1
+    assert len(split_sentences(wait_for(book.read()))) <= 8
+    assert wait_for(complete("local", text=TEXT, max_tokens=12, max_sentences=5).read()).count("river") == 1
 
 
 def test_chat_streams_its_pieces_and_counts(chat_server: ChatServer) -> None:
     completion = complete(max_tokens=50, max_sentences=2)
-    pieces = list(completion)
+    pieces = wait_for(collect(completion))
     assert pieces == chat.answer_to([{"content": TEXT}])
     assert completion.text.startswith("In short: Dr. Smith built")
     assert (completion.usage.tokens_in, completion.usage.tokens_out, completion.usage.cost) == (
@@ -96,7 +102,7 @@ def test_chat_streams_its_pieces_and_counts(chat_server: ChatServer) -> None:
 def test_model_and_url_come_from_the_environment(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENROUTER_MODEL", "some/model")
     monkeypatch.setenv("OPENROUTER_BASE_URL", chat_server.base_url + "/")
-    complete().read()
+    wait_for(complete().read())
     assert chat_server.requests[0]["model"] == "some/model"
 
 
@@ -104,7 +110,7 @@ def test_model_and_url_come_from_the_environment(chat_server: ChatServer, monkey
 def test_services_that_do_it_their_own_way(chat_server: ChatServer, fault: str) -> None:
     chat_server.faults.add("stream", fault)
     completion = complete(text="Just these words.")
-    assert completion.read() == "In short: Just these words."
+    assert wait_for(completion.read()) == "In short: Just these words."
     assert completion.usage.tokens_in > 0
     assert completion.usage.tokens_out > 0
 
@@ -128,17 +134,17 @@ def test_what_goes_wrong_in_the_middle_of_a_stream(
     chat_server.faults.add("stream", fault)
     completion = complete()
     with pytest.raises(ProviderError) as caught:
-        list(completion)
+        wait_for(collect(completion))
     assert caught.value.type == kind
     assert completion.text == ("" if fault == "empty" else "In short: Dr.")
 
 
 def test_moderated_input_and_a_wrong_key(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInput, match="flagged"):
-        complete(text="a naked cat").read()
+        wait_for(complete(text="a naked cat").read())
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-wrongwrongwrong")
     with pytest.raises(ProviderError) as caught:
-        complete().read()
+        wait_for(complete().read())
     assert caught.value.type == "AuthenticationFailed"
     assert "wrongwrong" not in str(caught.value) + str(caught.value.details)
 
@@ -146,9 +152,13 @@ def test_moderated_input_and_a_wrong_key(chat_server: ChatServer, monkeypatch: p
 def test_a_reader_who_stops_ends_the_stream_at_the_service(chat_server: ChatServer) -> None:
     chat_server.seconds = 0.02
     completion = complete()
-    for _ in completion:
-        completion.close()
-        break
+
+    async def read_one_piece() -> None:
+        async with aclosing(completion):
+            async for _ in completion:
+                break
+
+    wait_for(read_one_piece())
     ended = threading.Event()
     for _ in range(500):
         if chat_server.streams_ended_early:
@@ -161,6 +171,6 @@ def test_availability_and_unknown_names() -> None:
     assert registry.get("local").find_missing_variable() is None
     assert registry.get("openrouter").find_missing_variable() == "OPENROUTER_API_KEY"
     with pytest.raises(ProviderError, match="OPENROUTER_API_KEY"):
-        complete().read()
+        wait_for(complete().read())
     with pytest.raises(InvalidInput, match="known are: local, openrouter"):
         registry.get("hal")

@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from providers.blocking import wait_for
 from providers.errors import InvalidInput, ProviderError
 from providers.language import registry
 from providers.language.protocol import Completion, Message, Tool, ToolCall
@@ -27,7 +28,7 @@ def ask(*more: Message, name: str = "openrouter", prompt: str = "Note it.", **op
 
 
 def read(completion: Completion) -> list[tuple[str, Any]]:
-    completion.read()
+    wait_for(completion.read())
     return [(call.name, json.loads(call.arguments)) for call in completion.tool_calls]
 
 
@@ -72,21 +73,21 @@ def test_a_conversation_goes_back_as_the_api_demands(chat_server: ChatServer) ->
     reasoning = [{"type": "reasoning.encrypted", "data": "c2lnbmVk"}]
     chat_server.script = [Answer(calls=CALLS, more={"reasoning_details": reasoning}), Answer("Done.")]
     first = ask()
-    first.read()
+    wait_for(first.read())
     assert first.reasoning_details == reasoning
     answer = Message(
         role="assistant", content="", tool_calls=first.tool_calls, reasoning_details=first.reasoning_details
     )
     results = [Message(role="tool", content="ok", tool_call_id=call.id) for call in first.tool_calls]
-    assert ask(answer, *results).read() == "Done."
+    assert wait_for(ask(answer, *results).read()) == "Done."
     sent = chat_server.requests[1]["messages"][1]
     assert (sent["content"], sent["reasoning_details"]) == (None, reasoning)
     assert [call["function"]["arguments"] for call in sent["tool_calls"]] == [json.dumps(each) for _, each in CALLS]
     assert chat_server.requests[1]["messages"][2] == {"role": "tool", "content": "ok", "tool_call_id": "call_0_0"}
     with pytest.raises(InvalidInput, match="did not have response messages: call_0_1"):
-        ask(answer, results[0]).read()
+        wait_for(ask(answer, results[0]).read())
     with pytest.raises(InvalidInput, match="must be a response to a preceding message"):
-        ask(*results).read()
+        wait_for(ask(*results).read())
 
 
 def test_malformed_calls_do_not_spoil_the_conversation(chat_server: ChatServer) -> None:
@@ -97,7 +98,7 @@ def test_malformed_calls_do_not_spoil_the_conversation(chat_server: ChatServer) 
         ToolCall(id="2", name="read_file", arguments=""),
     ]
     results = [Message(role="tool", content="Error", tool_call_id=call.id) for call in calls]
-    ask(Message(role="assistant", content="", tool_calls=calls), *results).read()
+    wait_for(ask(Message(role="assistant", content="", tool_calls=calls), *results).read())
     sent = chat_server.requests[0]["messages"][1]["tool_calls"]
     assert [each["function"] for each in sent] == [
         {"name": "functions_read_file", "arguments": "{}"},
@@ -111,7 +112,7 @@ def test_malformed_calls_do_not_spoil_the_conversation(chat_server: ChatServer) 
 def test_endless_calls_are_refused(chat_server: ChatServer, calls: list[tuple[str, Any]]) -> None:
     chat_server.script = [Answer(calls=calls)]
     with pytest.raises(ProviderError) as caught:
-        ask().read()
+        wait_for(ask().read())
     assert caught.value.type == "ServerError"
 
 
@@ -162,8 +163,8 @@ def test_the_local_script_has_one_step_a_turn() -> None:
             Message(role="tool", content=f"result {turn}", tool_call_id=completion.tool_calls[0].id),
         ]
     completion = ask(*conversation, name="local", prompt=SCRIPT)
-    assert completion.read() == (
+    assert wait_for(completion.read()) == (
         "3 steps done.\n> write notes.txt\nresult 0\n> run: wc -w notes.txt\nresult 1\n> read notes.txt\nresult 2"
     )
     assert (completion.model, completion.usage.cost, completion.tool_calls) == ("script", 0, [])
-    assert "only lines such as" in ask(name="local", prompt="Write me a poem.").read()
+    assert "only lines such as" in wait_for(ask(name="local", prompt="Write me a poem.").read())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from providers.blocking import wait_for
 from providers.embedding import registry as embeddings
 from providers.errors import ProviderError
 from providers.language import registry as languages
@@ -39,7 +40,7 @@ FAULTS = [
 
 
 def complete() -> str:
-    return languages.get("openrouter").complete([Message(role="user", content="Tell me.")]).read()
+    return wait_for(languages.get("openrouter").complete([Message(role="user", content="Tell me.")]).read())
 
 
 def submitted_then_polled(name: str) -> Call:
@@ -53,7 +54,7 @@ CALLS: dict[str, tuple[str, str, Callable[[], Call]]] = {
     "midjourney submit": ("midjourney_server", "submit", lambda: lambda: submit("midjourney")),
     "midjourney poll": ("midjourney_server", "poll", lambda: submitted_then_polled("midjourney")),
     "chat": ("chat_server", "chat", lambda: complete),
-    "embeddings": ("chat_server", "embeddings", lambda: lambda: embeddings.get("openrouter").embed(["a"])),
+    "embeddings": ("chat_server", "embeddings", lambda: lambda: wait_for(embeddings.get("openrouter").embed(["a"]))),
 }
 
 

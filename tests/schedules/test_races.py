@@ -20,6 +20,7 @@ from state.schedules.starts import start_due, start_schedule
 from tests.schedules.conftest import MakeSchedule, SetClock, at, list_ticks
 from tests.support.eventually import eventually
 from tests.support.observer import Observer
+from tests.support.turns import learn_due
 
 
 def test_maintainers_that_race(make_schedule: MakeSchedule, set_clock: SetClock, connection: Observer) -> None:
@@ -52,7 +53,7 @@ def test_maintainers_that_race(make_schedule: MakeSchedule, set_clock: SetClock,
 def test_whole_turns_that_race(make_schedule: MakeSchedule, set_clock: SetClock) -> None:
     schedules = [make_schedule() for _ in range(30)]
     set_clock(at("12:10"))
-    turns = [threading.Thread(target=Housekeeping().do_turn) for _ in range(3)]
+    turns = [threading.Thread(target=Housekeeping().do_turn, args=[learn_due()]) for _ in range(3)]
     for turn in turns:
         turn.start()
     for turn in turns:

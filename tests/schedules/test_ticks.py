@@ -16,6 +16,7 @@ from state.tasks.control import cancel
 from state.tasks.reads import get_task
 from tests.schedules.conftest import MakeSchedule, SetClock, at, list_ticks
 from tests.support.observer import Observer
+from tests.support.turns import do_turn
 
 
 def test_a_tick_starts_one_task(make_schedule: MakeSchedule, set_clock: SetClock) -> None:
@@ -40,9 +41,9 @@ def test_a_tick_starts_one_task(make_schedule: MakeSchedule, set_clock: SetClock
 def test_the_maintainer_does_it_each_turn(make_schedule: MakeSchedule, set_clock: SetClock) -> None:
     schedules = [make_schedule("0 13 * * *") for _ in range(2 * BATCH + 1)]
     maintainer = Housekeeping()
-    maintainer.do_turn()
+    do_turn(maintainer)
     set_clock(at("13:00"))
-    while maintainer.do_turn():
+    while do_turn(maintainer):
         pass
     assert [list_ticks(each) for each in schedules] == [["13:00"]] * len(schedules)
 
@@ -202,7 +203,7 @@ def test_a_payload_that_is_not_valid_any_more(
         'UPDATE callboard.schedules SET payload = \'{"seconds": "soon"}\' WHERE id = %s', [schedule.schedule_id]
     )
     set_clock(at("12:10"))
-    Housekeeping().do_turn()
+    do_turn()
     [run] = list_runs(schedule.schedule_id)
     assert (run.outcome, run.task_id) == ("failed", None)
     assert "payload.seconds" in (run.reason or "")
@@ -246,7 +247,7 @@ def test_a_zone_that_is_gone_pauses_the_schedule(
     schedule, other = make_schedule(), make_schedule()
     connection.execute("UPDATE callboard.schedules SET timezone = 'Mars/Base' WHERE id = %s", [schedule.schedule_id])
     set_clock(at("12:10"))
-    Housekeeping().do_turn()
+    do_turn()
     row = connection.fetch_one(
         "SELECT paused, last_error FROM callboard.schedules WHERE id = %s", [schedule.schedule_id]
     )

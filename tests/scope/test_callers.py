@@ -3,10 +3,13 @@
 import ast
 import importlib
 import inspect
+import typing
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from state.tasks.sharing import Asked
 from tests.scope.test_tenants import EMPTY, REFUSED
 
 HTTP = Path(__file__).parents[2] / "http"
@@ -48,6 +51,35 @@ def find_verbs() -> set[Callable[..., Any]]:
     return found
 
 
+def find_shared_verbs() -> set[Callable[..., Any]]:
+    """The functions that run_shared is given: they serve several callers at once."""
+    found: set[Callable[..., Any]] = set()
+    for path in FILES:
+        module, tree = load(path)
+        for node, _ in find_calls(tree, module):
+            if isinstance(node.func, ast.Name) and node.func.id == "run_shared":
+                assert isinstance(node.args[1], ast.Name), f"{path}:{node.lineno}"
+                found.add(getattr(module, node.args[1].id))
+    return found
+
+
+def test_every_shared_verb_is_told_the_caller_of_each() -> None:
+    """What it is asked for comes with who asks, and with nothing else."""
+    assert "caller" in {field.name for field in fields(Asked)}
+    verbs = find_shared_verbs()
+    assert len(verbs) >= 2
+    for verb in verbs:
+        [asked] = typing.get_type_hints(verb).items() - {("return", typing.get_type_hints(verb)["return"])}
+        assert typing.get_origin(typing.get_args(asked[1])[0]) is Asked, verb
+
+
+def test_shared_verbs_are_called_through_run_shared_only() -> None:
+    for path in FILES:
+        module, tree = load(path)
+        called = {function for _, function in find_calls(tree, module) if inspect.isfunction(function)}
+        assert not called & find_shared_verbs(), path
+
+
 def test_every_verb_takes_its_caller() -> None:
     verbs = find_verbs()
     assert len(verbs) > 50
@@ -83,6 +115,6 @@ def test_every_verb_is_tried_on_another_tenant() -> None:
         for _, function in find_calls(tree, module)
         if takes_caller(function)
     }
-    verbs = {each for each in find_verbs() | called if each.__module__.startswith("state.")}
+    verbs = {each for each in find_verbs() | find_shared_verbs() | called if each.__module__.startswith("state.")}
     missing = {each for each in verbs - REFUSED.keys() - EMPTY.keys() if not each.__module__.startswith(ELSEWHERE)}
     assert missing == set()

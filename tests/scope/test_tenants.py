@@ -1,6 +1,7 @@
 """What belongs to another tenant does not exist: every verb of state, every list, every verb for many."""
 
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from state.tasks.batches import submit_each
 from state.tasks.idempotency import run_once
 from state.tasks.queues import get_queue_status, pause_queue, resume_queue
 from state.tasks.reads import get_tasks_of_many
+from state.tasks.sharing import Asked, get_together, submit_together
 from state.tasks.submission import submit_new
 from state.tasks.targets import clear_job, list_target_tasks, list_targets, resume_job
 from state.workers.registry import list_workers
@@ -57,6 +59,7 @@ NEW = project_items.NewItem("x", "free", "run")
 # By the function of state. Each is tried on what the other tenant has.
 REFUSED: dict[Callable[..., Any], tuple[type[StateError], Act]] = {
     state.get_task: (TaskNotFound, lambda w, c: state.get_task(w.queued, caller=c)),
+    get_together: (TaskNotFound, lambda w, c: raise_own(get_together, w.queued, c, SYSTEM)),
     state.get_attempts: (TaskNotFound, lambda w, c: state.get_attempts(w.completed, caller=c)),
     state.cancel: (TaskNotFound, lambda w, c: state.cancel(w.running, force=True, caller=c)),
     state.pause: (TaskNotFound, lambda w, c: state.pause(w.running, caller=c)),
@@ -104,6 +107,10 @@ REFUSED: dict[Callable[..., Any], tuple[type[StateError], Act]] = {
     # What is created for another tenant.
     state.submit: (Forbidden, lambda w, c: state.submit("quick", {}, tenant=w.tenant, caller=c)),
     submit_each: (Forbidden, lambda w, c: raise_refusal(state.NewTask("quick", {}, tenant=w.tenant), c)),
+    submit_together: (
+        Forbidden,
+        lambda w, c: raise_own(submit_together, state.NewTask("quick", {}, tenant=w.tenant), c),
+    ),
     run_once: (Forbidden, lambda w, c: run_once("key", "tasks", w.tenant, b"", lambda _: {}, caller=c)),
     create_workflow: (Forbidden, lambda w, c: create_workflow(define(w.tenant), caller=c)),
     project_items.create_project: (
@@ -162,6 +169,13 @@ def define(tenant: str | None) -> Workflow:
 def raise_first(verb: Callable[..., Any], world: World, *args: Any, **options: Any) -> None:
     [outcome] = verb([world.project], *args, **options)
     raise outcome.error
+
+
+def raise_own(verb: Callable[..., Any], wanted: Any, *callers: Caller) -> None:
+    """Raises the error of the first of the callers of a verb that serves several."""
+    own, *_ = verb([Asked(wanted, caller, copy_context()) for caller in callers])
+    if isinstance(own, Exception):
+        raise own
 
 
 def raise_refusal(new: state.NewTask, caller: Caller) -> None:

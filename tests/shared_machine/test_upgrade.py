@@ -1,4 +1,4 @@
-"""A data folder of the release before, whose Postgres trusts everybody, is changed in place."""
+"""A data folder of release 22, whose Postgres trusts everybody, is changed in place."""
 
 import os
 import subprocess
@@ -15,6 +15,8 @@ from state.database.embedded.postmaster import Postmaster
 from state.errors import NotReady
 from tests.support.embedded import fetch_value, kill_postgres, postmasters_of
 from tests.upgrade.release import PREVIOUS, ROOT, unpack
+
+TRUSTING = "680b769"  # the last release of schema 22
 
 # A task, and what an actor has written itself: then everybody worked as superuser. Goes on until its stdin ends.
 MAKE = """
@@ -40,6 +42,11 @@ def folder() -> Iterator[Path]:
         kill_postgres(Path(made) / "data")
 
 
+def tree_of(commit: str, folder: Path) -> Path:
+    (folder / commit).mkdir()
+    return unpack(commit, folder / commit)
+
+
 def run(tree: Path, data_dir: Path, text: str) -> "subprocess.Popen[str]":
     path = os.pathsep.join(map(str, (tree, tree / "http")))
     environment = {**os.environ, "PYTHONPATH": path, "CALLBOARD_DATA_DIR": str(data_dir)}
@@ -57,8 +64,7 @@ def run(tree: Path, data_dir: Path, text: str) -> "subprocess.Popen[str]":
 def test_a_folder_that_trusted_everybody_asks_for_passwords_and_has_lost_nothing(folder: Path) -> None:
     data_dir = folder / "data"
     data = data_dir / "postgres"
-    (folder / "old").mkdir()
-    old = run(unpack(PREVIOUS, folder / "old"), data_dir, MAKE)
+    old = run(tree_of(TRUSTING, folder), data_dir, MAKE)
     assert old.stdout is not None
     assert old.stdout.readline() == "made\n"
     assert "trust" in (data / "pg_hba.conf").read_text()
@@ -81,9 +87,10 @@ def test_a_folder_that_trusted_everybody_asks_for_passwords_and_has_lost_nothing
     with pytest.raises(psycopg.OperationalError, match=r"no pg_hba\.conf entry"):
         psycopg.connect(url.replace("callboard_owner", "postgres"))
 
-    migration = run(ROOT, data_dir, MIGRATE)
-    migration.communicate(timeout=60)
-    assert migration.returncode == 0
+    for tree in (tree_of(PREVIOUS, folder), ROOT):  # a release migrates databases of the one before it
+        migration = run(tree, data_dir, MIGRATE)
+        migration.communicate(timeout=60)
+        assert migration.returncode == 0
     worker = url.replace("callboard_owner", "callboard_worker")
     with psycopg.connect(worker, autocommit=True) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS public.remembered (id int)")

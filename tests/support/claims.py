@@ -58,6 +58,8 @@ class Claimer:
             short_actors=options.get("short_actors", []),
             known_actors=options.get("known_actors"),
             retry_share=options.get("retry_share", 0.3),
+            sync_actors=options.get("sync_actors", ()),
+            async_actors=options.get("async_actors", ()),
         )
         return claim(connection or self._connection, request).tasks
 

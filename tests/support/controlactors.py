@@ -13,6 +13,7 @@ import httpx2
 from broker import CancelRequested, Context, TokenLimitExceeded, task
 from broker.execution.storable import ResultNotJson
 from providers.api import Api
+from providers.blocking import wait_for
 from state.tasks.catalog import RetryPolicy
 from tests.support.testactors import NoteRequest, append
 
@@ -159,8 +160,8 @@ def odd_error(ctx: Context, request: NoteRequest) -> None:
 def calls(ctx: Context, request: NoteRequest) -> Any:
     """Asks a real server, through a provider's client or (text `plain`) with nothing of ours in between."""
     if request.text == "plain":
-        return httpx2.get(request.value, timeout=0.5).raise_for_status().text
-    return Api("test service", request.value, timeout=0.5).get("")
+        return httpx2.get(request.value, timeout=2).raise_for_status().text
+    return wait_for(Api("test service", request.value, timeout=2).get(""))
 
 
 @task(queue="test", max_attempts=1)
@@ -174,7 +175,7 @@ def leaks(ctx: Context, request: NoteRequest) -> None:
     ctx.emit("token", {"text": secret, "headers": header, "api_key": secret[::-1]})
     ctx.receipt("provider canceled", api_key=secret[::-1], text=f"Bearer {secret[::-1]}1")
     if request.text == "provider":
-        Api("test service", request.value, headers=header, timeout=0.5).get(f"/?token={secret[::-1]}")
+        wait_for(Api("test service", request.value, headers=header, timeout=0.5).get(f"/?token={secret[::-1]}"))
     if request.text == "result":
         raise ResultNotJson(f"cannot keep {secret}")
     try:

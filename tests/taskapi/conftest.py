@@ -9,6 +9,7 @@ import pytest
 
 from state.database import connect
 from state.tasks import catalog
+from taskapi.guard.connections import Connection
 from taskapi.streams.feed import Pace
 from tests.support.observer import Observer
 from tests.taskapi.actors import StrictPayload, declare_actor
@@ -26,9 +27,13 @@ def actors(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def serve(actors: None) -> Iterator[Callable[..., RunningServer]]:
-    """Starts a server with a pace of its own."""
+    """Starts a server with a pace of its own, and a protocol and an event loop if not those of `callboard up`."""
     with ExitStack() as stack:
-        yield lambda **pace: stack.enter_context(RunningServer(Pace(**pace)))
+
+        def serve(*, http: Any = Connection, loop: Any = "auto", **pace: Any) -> RunningServer:
+            return stack.enter_context(RunningServer(Pace(**pace), http, loop))
+
+        yield serve
 
 
 @pytest.fixture

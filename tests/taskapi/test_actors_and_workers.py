@@ -30,7 +30,7 @@ def test_workers(client: httpx2.Client, clock: Clock, connection: Observer) -> N
     register(worker := Identity.of_this_process(), ["stage", "other"], 8)
     [shown] = client.get("/api/v1/workers/").json()["items"]
     assert (shown["id"], shown["pid"], shown["queues"]) == (worker.id, worker.pid, ["stage", "other"])
-    assert (shown["threads"], shown["running"], shown["alive"]) == (8, 0, True)
+    assert (shown["threads"], shown["coroutines"], shown["running"], shown["alive"]) == (8, 0, 0, True)
     clock.advance(60)
     [silent] = client.get("/api/v1/workers").json()["items"]
     assert (silent["alive"], silent["silent_seconds"] > 59) == (False, True)

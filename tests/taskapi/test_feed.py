@@ -17,8 +17,10 @@ from state.database.notifier import notify_tasks
 from state.settings import get_settings
 from state.tasks import events, reads
 from state.workers.leases import ClaimRequest, Report, Settlement, claim, report, settle
-from taskapi.streams.feed import Subscription
-from taskapi.streams.sse import EventFrame
+from taskapi.streams.batch import Batch
+from taskapi.streams.channel import Channel
+from taskapi.streams.sse import EventFrame, Piece
+from taskapi.streams.subscription import Subscription
 from taskapi.streams.task_stream import TASK
 from tests.support.eventually import eventually
 from tests.support.following import follow, read_all
@@ -197,13 +199,37 @@ def test_a_slow_client_gets_everything(serve: Serve, fake_worker: FakeWorker) ->
         assert [int(frame.id or 0) for frame in sent] == [*range(3, 904), 903]
 
 
+class Shelf(Channel):
+    """A channel that only keeps what is sent."""
+
+    def __init__(self) -> None:
+        super().__init__(10, lambda: None)
+        self.sent: list[bytes] = []
+
+    def _transmit(self, piece: Piece) -> None:
+        self.sent.append(piece.text)
+
+    def _count_unread(self) -> int:
+        return 0
+
+    def close(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+
+def make_batch(after: int, *numbers: int) -> Batch:
+    return Batch([EventFrame(n, str(n).encode(), str(n).encode(), None) for n in numbers], after)
+
+
 def test_a_subscription_made_while_events_were_read_has_no_gap() -> None:
     async def scenario() -> None:
-        subscription = Subscription(TASK, "tq", 3, False, 10)
-        subscription.offer([EventFrame(8, b"8", b"8", None)], after=7)  # read for subscriptions that were at 7
+        shelf = Shelf()
+        subscription = Subscription(shelf, TASK, "tq", 3, False)
+        subscription.offer(make_batch(7, 8))  # read for subscriptions that were at 7
         assert subscription.position == 3
-        subscription.offer([EventFrame(n, str(n).encode(), str(n).encode(), None) for n in (2, 3, 4, 5)], after=1)
-        assert [await subscription.take(0), await subscription.take(0), await subscription.take(0)] == [b"4", b"5", b""]
+        subscription.offer(make_batch(1, 2, 3, 4, 5))
+        subscription.offer(make_batch(1, 2, 3, 4, 5))
+        assert shelf.sent == [b"45"]
         assert subscription.position == 5
 
     asyncio.run(scenario())

@@ -1,5 +1,6 @@
 """Pages of lists: bounded in items and in bytes, also in what the server reads to make them."""
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from state.database.connection import Connection
 from taskapi.api import paging
+from tests.support.observer import Observer
 from tests.taskapi.fake_worker import FakeWorker
 
 Submit = Callable[..., dict[str, Any]]
@@ -39,28 +41,66 @@ def test_every_item_is_on_one_page(client: httpx2.Client, submit: Submit) -> Non
 
 
 def test_a_page_ends_with_its_bytes(client: httpx2.Client, submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
-    """30 tasks of 2 MiB, which Postgres stores in a few kilobytes: 4 on a page, and only a chunk of rows is read."""
-    tasks = [submit(payload={"text": "x" * 2 * MEBIBYTE})["task_id"] for _ in range(30)]
-    read = count_rows(monkeypatch)
+    """30 tasks of 20 KiB: 5 of them reach 100 KiB."""
+    tasks = [submit(payload={"text": secrets.token_urlsafe(15 * 1024)})["task_id"] for _ in range(30)]
+    monkeypatch.setattr(paging, "MAX_BYTES", 100 * 1024)
     page = client.get("/api/v1/tasks?limit=500")
-    assert [task["task_id"] for task in page.json()["items"]] == tasks[:-5:-1]
-    assert paging.MAX_BYTES <= len(page.content) < paging.MAX_BYTES + 3 * MEBIBYTE
-    assert read["tasks"] <= paging.CHUNK + 1
-    assert [len(page) for page in list_all(client, "/api/v1/tasks", 500)] == [4] * 7 + [2]
+    assert [task["task_id"] for task in page.json()["items"]] == tasks[:-6:-1]
+    assert paging.MAX_BYTES <= len(page.content) < paging.MAX_BYTES + 30 * 1024
+    assert [len(page) for page in list_all(client, "/api/v1/tasks", 500)] == [5] * 6
 
 
-def count_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Counts the rows that each statement has returned to this process."""
-    counts: dict[str, int] = {}
+def test_large_values_are_not_listed(
+    client: httpx2.Client, submit: Submit, fake_worker: FakeWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor read: decided by their text, however small Postgres has made them. A page is one query, also of dead
+    letters."""
+    small, compressed = {"text": "x" * 30 * 1024}, {"text": "x" * 40 * 1024}
+    huge, random = {"text": "x" * 2 * MEBIBYTE}, {"text": secrets.token_urlsafe(30 * 1024)}
+    ids = [submit(payload=payload, target="t")["task_id"] for payload in (small, compressed, huge, random)]
+    queries, size = count_queries(monkeypatch)
+    for path in ("/api/v1/tasks?limit=500", "/api/v1/targets/t"):
+        queries.clear()
+        page = client.get(path)
+        found = {item["task_id"]: item for item in page.json()["items"]}
+        assert [found[each]["omitted"] for each in ids] == [[], ["payload"], ["payload"], ["payload"]]
+        assert [found[each]["payload"] for each in ids] == [small, None, None, None]
+        assert client.get(found[ids[2]]["links"]["self"]).json()["payload"] == huge
+        assert len(page.content) < 64 * 1024
+        assert sum(name in ("tasks", "target_tasks") for name in queries) == 1
+    assert size["largest"] < 64 * 1024
+
+    running = fake_worker.start()
+    fake_worker.fail(running)
+    [dead] = client.get("/api/v1/queues/dlq").json()["items"]
+    assert (dead["payload"], dead["omitted"]) == (small, [])
+
+
+def test_a_null_result_is_not_omitted(client: httpx2.Client, submit: Submit, connection: Observer) -> None:
+    ids = [submit()["task_id"] for _ in range(3)]
+    for its_id, result in zip(ids, ("null", '{"n": 1}', f'"{secrets.token_urlsafe(40 * 1024)}"'), strict=True):
+        connection.execute("UPDATE callboard.tasks SET result = %s WHERE id = %s", [result, its_id])
+    found = {item["task_id"]: item for item in client.get("/api/v1/tasks").json()["items"]}
+    assert [(found[each]["result"], found[each]["omitted"]) for each in ids] == [
+        (None, []), ({"n": 1}, []), (None, ["result"])
+    ]  # fmt: skip
+
+
+def count_queries(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], dict[str, int]]:
+    """Notes the statements of lists, and the largest value that they have returned to this process."""
+    names: list[str] = []
+    size = {"largest": 0}
     fetch = Connection.fetch
 
-    def count(self: Connection, name: str, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
+    def note(self: Connection, name: str, *args: Any, **kwargs: Any) -> list[dict[str, Any]]:
         rows = fetch(self, name, *args, **kwargs)
-        counts[name] = counts.get(name, 0) + len(rows)
+        names.append(name)
+        if name in ("tasks", "target_tasks"):
+            size["largest"] = max([size["largest"], *(len(str(value)) for row in rows for value in row.values())])
         return rows
 
-    monkeypatch.setattr(Connection, "fetch", count)
-    return counts
+    monkeypatch.setattr(Connection, "fetch", note)
+    return names, size
 
 
 def test_an_item_larger_than_a_page_has_its_own(

@@ -13,7 +13,7 @@ import httpx2
 
 from tests.support.eventually import eventually
 
-PREVIOUS = "680b769"  # the last release that has landed: its processes run while the database is migrated
+PREVIOUS = "e970f09"  # the last release that has landed: its processes run while the database is migrated
 
 ROOT = Path(__file__).parents[2]
 CALLBOARD = ["-c", "from deploy.cli import main; main()"]

@@ -1,4 +1,4 @@
-"""Workflows of this release go on when processes of the previous release, which know none, end their tasks."""
+"""Workflows of this release go on when processes of the previous release end their tasks."""
 
 from collections.abc import Callable
 from pathlib import Path

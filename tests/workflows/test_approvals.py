@@ -12,7 +12,6 @@ from state.errors import (
     StepsStillFailed,
     WorkflowNotFound,
 )
-from state.maintenance.housekeeping import Housekeeping
 from state.tasks.events import get_events
 from state.tasks.ids import new_workflow_id
 from state.workflows import (
@@ -24,6 +23,7 @@ from state.workflows import (
 )
 from state.workflows.sweep import WorkflowSweep
 from tests.support.clock import Clock
+from tests.support.turns import do_turn
 from tests.workflows.handworker import HandWorker
 
 Create = Callable[..., StoredWorkflow]
@@ -91,7 +91,7 @@ def test_an_approval_expires(create: Create, clock: Clock, statuses: Statuses) -
     never = create({"key": "ask", "kind": "approval"}).workflow_id
     assert WorkflowSweep().take_turn() == []
     clock.advance(61)
-    Housekeeping().do_turn()
+    do_turn()
     workflow = get_workflow(soon)
     assert (workflow.status, workflow.reason) == ("failed", "step ask has expired")
     assert statuses(soon) == {"ask": "expired"}
@@ -105,13 +105,13 @@ def test_an_expired_approval_waits_again_in_a_resumed_workflow(
 ) -> None:
     its_id = create({**ASK[0], "expires_seconds": 60.0}, ASK[1], escalation={"to": "ops"}).workflow_id
     clock.advance(61)
-    Housekeeping().do_turn()
+    do_turn()
     assert (get_workflow(its_id).status, statuses(its_id)["ask"]) == ("escalated", "expired")
     assert resume_workflow(its_id).status == "running"
     step = get_workflow(its_id).get_step("ask")
     assert (step.status, step.error, step.finished_at) == ("waiting", None, None)
     clock.advance(59)
-    Housekeeping().do_turn()
+    do_turn()
     approve(its_id, "ask", by="anna")
     hand.run("go")
     assert get_workflow(its_id).status == "completed"
@@ -134,10 +134,10 @@ def test_an_approval_gets_its_whole_time_again_when_the_workflow_is_resumed(
     hand.take()
     hand.die("a")
     clock.advance(3600)
-    Housekeeping().do_turn()
+    do_turn()
     assert get_workflow(its_id).get_step("ask").status == "waiting", "nobody could go on with it"
     retry(workflow.get_step("a").task_id or "")
     resume_workflow(its_id)
-    Housekeeping().do_turn()
+    do_turn()
     assert get_workflow(its_id).get_step("ask").status == "waiting"
     approve(its_id, "ask", by="anna")

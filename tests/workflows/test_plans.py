@@ -55,7 +55,7 @@ def test_advancing_reads_no_table_from_end_to_end(create: Create, hand: HandWork
         for _ in range(3):
             session.execute("SELECT callboard.advance_workflow(%s)", [workflow.workflow_id])
             session.execute("SELECT callboard.workflow_lives(%s)", [workflow.workflow_id])
-            session.execute("SELECT callboard.resume_workflow(%s)", [workflow.workflow_id])
+            session.execute("SELECT callboard.resume_workflow(%s, NULL)", [workflow.workflow_id])
         assert session.fetch_one(COUNTERS)["rows"] == 0
 
 

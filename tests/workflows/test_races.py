@@ -161,7 +161,7 @@ def test_an_end_after_a_cancel_that_is_under_way_starts_nothing(
     its_id = create({"key": "a"}, {"key": "b", "after": ["a"]}).workflow_id
     hand.take()
     with second.transaction():
-        second.execute("SELECT callboard.cancel_workflow(%s, 'test')", [its_id])
+        second.execute("SELECT callboard.cancel_workflow(%s, 'test', NULL)", [its_id])
         waiting = beside(leases.settle, hand.connection, hand.name, [hand.make_end("a")])
         wait_for_waiter(connection)
     waiting.result(30)
@@ -177,7 +177,7 @@ def test_a_cancel_of_one_task_beside_the_cancel_of_all(
     workflow = create(*({"key": f"s{n}"} for n in range(20)))
     ids = [step.task_id or "" for step in workflow.steps]
     with second.transaction():
-        second.execute("SELECT callboard.cancel_workflow(%s, 'test')", [workflow.workflow_id])
+        second.execute("SELECT callboard.cancel_workflow(%s, 'test', NULL)", [workflow.workflow_id])
         waiting = beside(cancel, ids[0])
         wait_for_waiter(connection)
     with pytest.raises(Exception, match="canceled"):

@@ -13,6 +13,7 @@ from state.workflows import (
 from state.workflows.sweep import WorkflowSweep
 from tests.support.clock import Clock
 from tests.support.observer import Observer
+from tests.support.turns import do_turn
 from tests.workflows.handworker import HandWorker
 
 Create = Callable[..., StoredWorkflow]
@@ -70,9 +71,9 @@ def test_one_workflow_that_cannot_go_on_does_not_hold_up_the_others(
     assert get_task(bad.get_step("a").task_id or "").status == "completed"
     clock.advance(61)
     housekeeping = Housekeeping()
-    housekeeping.do_turn()
+    do_turn(housekeeping)
     assert get_workflow(good.workflow_id).status == "failed"
     connection.execute(start_step)
     for _ in range(SLOW_TURNS):
-        housekeeping.do_turn()
+        do_turn(housekeeping)
     assert get_workflow(bad.workflow_id).get_step("b").status == "running"

@@ -61,6 +61,7 @@ class ChatServer(RunningServer):
     def reset(self) -> None:
         self.faults = Faults()
         self.seconds = self._seconds
+        self.holds = False  # streams do not go on after their first piece
         self.requests: list[dict[str, Any]] = []
         self.streams_ended_early = 0
         self.script: Script = []  # the answers to requests with tools
@@ -124,6 +125,8 @@ class ChatServer(RunningServer):
                     return
                 yield f"data: {json.dumps(delta_chunk(delta))}\n\n"
                 await asyncio.sleep(self.seconds)
+                while self.holds:  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
             reason = "tool_calls" if answer.calls and shape is None else "stop"
             yield f"data: {json.dumps(chunk('', reason))}\n\n"
             self._note_paid(body)

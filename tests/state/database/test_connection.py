@@ -24,8 +24,8 @@ def test_with_and_without_prepared_statements(worker_connection: Connection, kee
     ids = [submit("quick", {"x": 'a "b" \\ ü'}).task_id for _ in range(2)]
     parameters: Parameters = {
         "worker": "w1", "claim_number": 1, "thread_queues": ["one", "two"], "coroutine_queues": [],
-        "threads": 5, "coroutines": 0, "ahead": 0, "short_actors": [], "known_actors": None,
-        "retry_share": 0.3, "lease_seconds": 30.0,
+        "threads": 5, "coroutines": 0, "ahead": 0, "short_actors": [], "known_actors": None, "sync_actors": [],
+        "async_actors": [], "retry_share": 0.3, "lease_seconds": 30.0,
     }  # fmt: skip
     rows = worker_connection.fetch("claim", parameters)
     assert [(row["id"], row["epoch"], row["payload"], row["tenant"]) for row in rows] == [

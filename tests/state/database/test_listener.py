@@ -75,6 +75,24 @@ def test_a_server_that_became_read_only_is_noticed(worker_connection: Connection
         require_writable(worker_connection)
 
 
+def test_the_check_is_no_transaction_and_hears_hints(
+    listening: Channel, heard: list[Sequence[str]], worker_connection: Connection, connection: Observer
+) -> None:
+    pid = worker_connection.info.backend_pid
+    asked = "SELECT query, query_start, xact_start FROM pg_stat_activity WHERE pid = %s"
+    before = connection.fetch_one(asked, [pid])
+    for number in range(3):
+        connection.execute(f"NOTIFY news, 'n{number}'")
+        require_writable(worker_connection)
+    assert connection.fetch_one(asked, [pid]) == before
+    while listening.wait(0):
+        pass
+    assert sorted(map(list, heard[1:])) == [["n0"], ["n1"], ["n2"]]
+    connection.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+    with pytest.raises(psycopg.OperationalError):
+        require_writable(worker_connection)
+
+
 def test_a_listener_does_not_stay_with_a_read_only_server(
     connection: Observer, read_only: Callable[[bool], None], heard: list[Sequence[str]]
 ) -> None:

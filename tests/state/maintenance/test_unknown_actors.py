@@ -15,6 +15,7 @@ from state.workers.identity import Identity
 from state.workers.registry import list_awaited_actors, mark_stopped, register
 from tests.support.clock import Clock
 from tests.support.observer import Observer
+from tests.support.turns import do_turn
 
 Park = Callable[[str], str]
 
@@ -53,10 +54,10 @@ def test_after_a_while_they_are_dead_with_the_reason(park: Park, clock: Clock) -
     old = park("painter")
     clock.advance(599)
     young = park("singer")
-    Housekeeping().do_turn()
+    do_turn()
     assert get_task(old).status == "waiting"
     clock.advance(2)
-    Housekeeping().do_turn()
+    do_turn()
     task = get_task(old)
     assert task.status == "dead"
     assert task.error is not None
@@ -73,7 +74,7 @@ def test_a_task_whose_actor_is_known_is_woken_again_and_does_not_die(park: Park,
     task_id = park("painter")
     clock.advance(601)
     assert sweep_unknown() == []
-    Housekeeping().do_turn()
+    do_turn()
     assert get_task(task_id).status == "queued"
 
 
@@ -100,8 +101,8 @@ def test_the_log_and_the_health_name_them(park: Park, monkeypatch: pytest.Monkey
     logger = structlog.wrap_logger(None, processors=[lines], wrapper_class=structlog.BoundLogger)
     monkeypatch.setattr(housekeeping, "log", logger)
     work = Housekeeping()
-    work.do_turn()
-    work.do_turn()
+    do_turn(work)
+    do_turn(work)
     said = [(line["actor"], line["log_level"]) for line in lines.entries]
     assert said == [("painter", "warning"), ("singer", "warning")]
     assert read_system_health().unknown_actors == ["painter", "singer"]

@@ -41,7 +41,7 @@ def test_a_batch_that_was_rolled_back_is_tried_again_as_a_whole(
 ) -> None:
     from state.tasks import submission
 
-    real, tries = submission._insert_many, 0
+    real, tries = submission.insert_many, 0
 
     def fail_in_the_second_chunk(rows: Any, **options: Any) -> Any:
         nonlocal tries
@@ -50,7 +50,7 @@ def test_a_batch_that_was_rolled_back_is_tried_again_as_a_whole(
             raise error("no luck")
         return real(rows, **options)
 
-    monkeypatch.setattr(submission, "_insert_many", fail_in_the_second_chunk)
+    monkeypatch.setattr(submission, "insert_many", fail_in_the_second_chunk)
     ids = submit_many([NewTask("quick", {}, dedup_key="k"), *(NewTask("quick", {}) for _ in range(1500))])
     assert (tries, len(set(ids)), count(connection)) == (4, 1501, 1501)
 
@@ -147,10 +147,12 @@ def test_a_batch_is_all_or_nothing(connection: Observer) -> None:
 def test_submits_whose_backends_are_killed_are_neither_lost_nor_doubled(
     connection: Observer, database_url: str
 ) -> None:
-    """Real lost connections, at any point of a transaction."""
+    """Real lost connections, at any point of a transaction. A submit is repeated a limited number of times, so the next
+    connection is cut only when every caller has got an answer since the last one."""
     answers: dict[str, str] = {}  # by what a payload says
     failures: list[BaseException] = []
     killed: list[Any] = []
+    submits = [0, 0, 0]  # that each caller has had answered
     over = threading.Event()
 
     def submit_all(worker: int) -> None:
@@ -164,6 +166,7 @@ def test_submits_whose_backends_are_killed_are_neither_lost_nor_doubled(
                 answers.update({task.payload["name"]: task_id for task, task_id in zip(batch, ids, strict=False)})
                 answers[f"{name}.plain"] = ids[-1]
                 answers[name] = submit("quick", {"name": name}, dedup_key=name).task_id
+                submits[worker] += 1
         except BaseException as failure:
             failures.append(failure)
 
@@ -173,8 +176,13 @@ def test_submits_whose_backends_are_killed_are_neither_lost_nor_doubled(
             "AND application_name = 'callboard' AND state <> 'idle' ORDER BY random() LIMIT 1"
         )
         with psycopg.connect(database_url, autocommit=True, application_name="killer") as own:
-            while not over.wait(0.1):
-                killed.extend(own.execute(one).fetchall())
+            before = [-1, -1, -1]
+            while not over.wait(0.01):
+                if all(now > then for now, then in zip(submits, before, strict=True)) and (
+                    found := own.execute(one).fetchall()
+                ):
+                    before = list(submits)
+                    killed.extend(found)
 
     killer = threading.Thread(target=kill_backends)
     workers = [threading.Thread(target=submit_all, args=[number]) for number in range(3)]

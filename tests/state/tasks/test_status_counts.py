@@ -4,7 +4,6 @@ import random
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from state.database import connect
 from state.database.statements import statement
 from state.errors import StateError
 from state.maintenance import sweep
+from state.metrics.snapshot import take_snapshot
 from state.tasks.queues import get_queue_status
 from state.transitions import STATUSES
 from state.workers.leases import Settlement, settle
@@ -20,7 +20,6 @@ from tests.support.builders import TaskBuilder
 from tests.support.claims import BOOM, Claimer
 from tests.support.observer import Observer
 
-BEFORE = Path("state/migrations/0023_finished_counts_before.sql").read_text()
 HISTORY = """
 INSERT INTO callboard.tasks (id, actor, queue, status, priority, rank, payload, max_attempts, available_at, created_at,
                              updated_at, hidden_at)
@@ -141,22 +140,71 @@ def test_rows_are_added_up(connection: Observer, make_task: TaskBuilder, monkeyp
     assert get_queue_status()["states"] == found
 
 
-def test_a_migration_counts_what_was_finished_before(connection: Observer, make_task: TaskBuilder) -> None:
-    make_history(connection, 100)
-    for status in ("completed", "dead", "canceled"):  # finished after the triggers were made, before the count
-        make_task(status)
-    state.delete(f"tq_{1:032x}")  # a dead one
-    for _ in range(2):  # run again after a failure, it adds nothing
-        connection.execute(BEFORE)
+def list_dead(connection: Observer) -> list[dict[str, object]]:
+    """Counts the dead letters themselves."""
+    return connection.execute(
+        """SELECT actor, error ->> 'type' AS error_type, count(*) AS tasks FROM callboard.tasks
+           WHERE status = 'dead' AND hidden_at IS NULL GROUP BY 1, 2 ORDER BY 1, 2"""
+    ).fetchall()
+
+
+def make_dead_letters(make_task: TaskBuilder) -> None:
+    made = [make_task("dead", error_type=name).task_id for name in ("Boom", "Boom", "Boom", "Boom", "Late", "Late")]
+    state.retry(made[0])
+    state.dismiss(made[1])
+    state.delete(made[4])
+
+
+def test_dead_letters_are_counted_by_actor_and_type_of_error(
+    connection: Observer, make_task: TaskBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_dead_letters(make_task)
+    expected = [
+        {"actor": "quick", "error_type": "Boom", "tasks": 2},
+        {"actor": "quick", "error_type": "Late", "tasks": 1},
+    ]
+    assert take_snapshot().dead == expected == list_dead(connection)
+    monkeypatch.setattr(sweep, "_MANY_COUNTS", 2)
+    sweep.remove_leftovers()
+    assert take_snapshot().dead == expected
+
+
+def test_what_an_earlier_release_has_counted_is_counted_again(connection: Observer, make_task: TaskBuilder) -> None:
+    """Its maintainer adds rows up without their actors, also after the migration."""
+    make_dead_letters(make_task)
+    connection.execute(
+        """WITH gone AS (DELETE FROM callboard.finished_counts RETURNING status, tasks)
+           INSERT INTO callboard.finished_counts (status, tasks) SELECT status, sum(tasks) FROM gone GROUP BY status"""
+    )
+    make_task("dead", error_type="New")
+    expected = list_dead(connection)
+    assert take_snapshot().dead == expected  # from the first moment
+    for _ in range(2):  # the second one finds nothing to do
+        sweep.remove_leftovers()
+        rows = count_rows(connection)
+        assert take_snapshot().dead == expected
         assert get_queue_status()["states"] == count(connection)
-    rows = count_rows(connection)
-    connection.execute(BEFORE)
+    sweep.remove_leftovers()
     assert count_rows(connection) == rows
+
+
+def test_the_dead_letters_are_not_read(connection: Observer) -> None:
+    make_history(connection, 20_000)
+    connection.execute("INSERT INTO callboard.finished_counts VALUES ('dead', 5, 'quick', 'Boom')")
+    plan = connection.execute(
+        f"EXPLAIN (ANALYZE, COSTS off, TIMING off) {statement('metrics_dead_letters')}"
+    ).fetchall()
+    scans = [line for row in plan for line in row.values() if " on tasks " in line]
+    assert scans
+    assert all("never executed" in line for line in scans)
 
 
 def test_the_history_is_not_read(connection: Observer, make_task: TaskBuilder) -> None:
     make_history(connection, 20_000)
-    connection.execute(BEFORE)
+    connection.execute(
+        """INSERT INTO callboard.finished_counts (status, tasks)
+           SELECT status, count(*) FROM callboard.tasks WHERE hidden_at IS NULL GROUP BY status"""
+    )
     connection.execute("ANALYZE callboard.tasks")
     assert get_queue_status()["states"] == count(connection)
     plan = connection.execute(f"EXPLAIN (COSTS off) {statement('status_counts')}").fetchall()

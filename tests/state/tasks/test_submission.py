@@ -11,7 +11,7 @@ from state.database.statements import statement
 from state.tasks import catalog
 from state.tasks.catalog import STANDARD_POLICY, ActorSpec
 from state.tasks.ids import new_task_id
-from state.tasks.submission import _insert_one
+from state.tasks.submission import insert_one
 from tests.support.claims import FreePayload
 from tests.support.observer import Observer
 
@@ -79,10 +79,10 @@ def test_the_answer_equals_a_read(options: dict[str, Any]) -> None:
 
 def test_a_repetition_after_a_lost_connection_adds_nothing(connection: Observer) -> None:
     row = {**NewTask("quick", {"x": 1}).to_row(), "id": new_task_id()}
-    first = _insert_one(row, conn=None)
+    first = insert_one(row, conn=None)
     flush_hints()
     connection.execute("LISTEN callboard_work")
-    second = _insert_one(row, conn=None)
+    second = insert_one(row, conn=None)
     assert first.model_dump(exclude={"progress"}) == second.model_dump(exclude={"progress"})
     # One or two: the hint of the first may still be on its way.
     assert {each.payload for each in connection.notifies(timeout=10, stop_after=1)} == {"one"}

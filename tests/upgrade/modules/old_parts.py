@@ -84,6 +84,7 @@ class Parts(Desk):
         self.end_agent(result={"words": 3})
         [row] = fetch("agent_events_by_text", {
             "tenant": None, "any_tenant": True, "agent_name": None, "task_type": None, "text": "three", "limit": 1,
+            "scope": None,
         })  # fmt: skip
         event = agent_events.get_event(row["event_id"])
         check(event["task_id"], f"an event of {task.task_id}")

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from old_desk import BOOM, QUEUE, check
-from old_parts import Parts
+from old_outside import Outside
 
 import state
 from state import NewTask, get_task, submit, submit_many
@@ -30,7 +30,7 @@ from state.workers.plain_queue import PlainEnd, PlainQueue
 from state.workers.pulse import send_pulse
 
 
-class Round(Parts):
+class Round(Outside):
     # Each of these leaves nothing in the queue.
 
     def accepts(self) -> None:
@@ -57,7 +57,7 @@ class Round(Parts):
             self.status(each, "canceled")
         state.delete(ids[0])
         check(fetch("any_task", {"ids": ids}), "found after a lost answer")
-        done = fetch("verb_done", {"ids": ids, "evidence": ['{"to": "canceled"}'], "within": 60})
+        done = fetch("verb_done", {"ids": ids, "evidence": ['{"to": "canceled"}'], "within": 60, "scope": None})
         check(len(done) == len(set(ids)), "canceled, after a lost answer")
 
     def runs(self) -> None:
@@ -252,7 +252,8 @@ class Round(Parts):
         registry.register(self.me, [QUEUE], 4, ["quick"])
         for verb in (
             self.accepts, self.runs, self.stops, self.dies, self.waits, self.survives, self.keeps_house, self.consumes,
-            self.generates, self.flows, self.works_off, self.remembers, self.confines, self.measures, self.tells,
+            self.generates, self.flows, self.works_off, self.remembers, self.confines, self.measures, self.admits,
+            self.recurs, self.reports, self.counts, self.tells,
         ):  # fmt: skip
             verb()
         registry.mark_stopped([self.me.id])

@@ -23,7 +23,9 @@ def encode(value: Value) -> bytes:
     if isinstance(value, datetime):
         return value.isoformat().encode()
     elements = tuple(value)
-    return _encode_short_array(elements) if len(elements) <= _MOST_CACHED else _encode_array(elements)
+    # Only texts are cached: (1,), (1.0,) and (True,) are equal, and each would get the text of the first one.
+    is_short = len(elements) <= _MOST_CACHED and all(isinstance(element, str) for element in elements)
+    return _encode_short_array(elements) if is_short else _encode_array(elements)
 
 
 def _encode_array(elements: tuple[Element, ...]) -> bytes:

@@ -56,6 +56,11 @@ def test_parameters_arrive_as_they_are(
     assert loader.load_row(0, tuple) == given
 
 
+def test_equal_numbers_of_other_types_keep_their_own_text() -> None:
+    """An array of integers in Postgres takes no 1.0."""
+    assert [encode(value) for value in ([1.0], [1], [True], [1])] == [b"{1.0}", b"{1}", b"{True}", b"{1}"]
+
+
 @pytest.mark.parametrize("value", ["a\x00b", ["a\x00b"], ["a\x00b", *map(str, range(100))]])
 def test_a_nul_character_is_refused(value: str | list[str]) -> None:
     """libpq would cut the text there, and another row would be found."""

@@ -67,7 +67,7 @@ def template(postgres: TestPostgres, tmp_path_factory: pytest.TempPathFactory) -
 def database_url(postgres: TestPostgres, template: str, tmp_path: Path) -> Iterator[str]:
     """A fresh, migrated database; the settings of this process and its children name it."""
     name = f"test_{uuid4().hex[:12]}"
-    postgres.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    postgres.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
     try:
         with settings_for(postgres.url(name), tmp_path):
             yield postgres.url(name)

@@ -10,7 +10,7 @@ up: $(INSTALLED)
 	@.venv/bin/callboard up
 
 test: $(INSTALLED)
-	.venv/bin/pytest -n 4 --dist loadfile
+	.venv/bin/pytest -n 4 --dist worksteal
 
 check: $(INSTALLED)
 	.venv/bin/ruff check .

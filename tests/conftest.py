@@ -15,6 +15,7 @@ from state.database.notifier import flush_hints
 from state.schema.migration import migrate
 from state.settings import get_settings
 from tests.support.clock import Clock
+from tests.support.memory import find_memory_folder
 from tests.support.observer import Observer
 from tests.support.pgbouncer import BINARY, start_pgbouncer
 from tests.support.postgres import TestPostgres
@@ -29,7 +30,10 @@ def pytest_configure() -> None:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[TestPostgres]:
     # Not in pytest's own folder: each start of pytest closes that to all others, and Postgres does not run as root.
-    with tempfile.TemporaryDirectory(prefix="callboard-tests-", ignore_cleanup_errors=True) as folder:
+    folders = tempfile.TemporaryDirectory(
+        prefix="callboard-tests-", dir=find_memory_folder(), ignore_cleanup_errors=True
+    )
+    with folders as folder:
         server = TestPostgres(Path(folder))
         server.start()
         try:

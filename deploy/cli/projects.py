@@ -1,5 +1,6 @@
 """Input and output of `callboard project`, and following a queue on the terminal."""
 
+from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -124,11 +125,14 @@ def tabulate_runs(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def watch_project(client: "Client", project_id: str, *, as_json: bool) -> None:
-    """Shows the queue until it stops, then exits with the code of its last run. Ctrl-C ends only the watching."""
+def watch_project(
+    client: "Client", project_id: str, *, as_json: bool, begin: Callable[[], object] | None = None
+) -> None:
+    """Shows the queue until it stops, then exits with the code of its last run. Ctrl-C ends only the watching. Calls
+    `begin` when the stream is open, so that nothing of a quick run is missed."""
     screen = JsonScreen() if as_json else _TextScreen(open_console())
     try:
-        _follow_queue(client, f"{API}/projects/{project_id}", screen)
+        _follow_queue(client, f"{API}/projects/{project_id}", screen, begin)
     except KeyboardInterrupt:
         again = f"callboard watch {project_id}"
         typer.echo(f"No longer watching; the queue goes on. To continue: {again}", err=True)
@@ -137,10 +141,17 @@ def watch_project(client: "Client", project_id: str, *, as_json: bool) -> None:
     raise typer.Exit(_EXIT_CODES.get(runs[0]["outcome"] or "", 0) if runs else 0)
 
 
-def _follow_queue(client: "Client", path: str, screen: "JsonScreen | _TextScreen") -> None:
+def _follow_queue(
+    client: "Client", path: str, screen: "JsonScreen | _TextScreen", begin: Callable[[], object] | None
+) -> None:
     """The stream of a project has no end; the watching ends when its queue has stopped."""
     with closing(client.follow(f"{path}/queue/stream", on_lost=screen.show_outage)) as stream:
         for event in stream:
+            if event.kind == "snapshot" and begin is not None:
+                begin()
+                begin = None
+                screen.show_snapshot(event.model_copy(update={"data": client.request("GET", path)}))
+                continue  # also if it has stopped by now: the events say how
             if event.kind == "snapshot":
                 screen.show_snapshot(event)
                 project = event.data

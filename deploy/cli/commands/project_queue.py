@@ -1,5 +1,6 @@
 """`callboard project run`, `stop`, `force-stop`, `status`, `watch`, `runs`: the queue of a project."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -33,13 +34,13 @@ def run(
 
     body = {"mode": mode, "item_id": item, "priority": priority}
     with open_client(actors=True, patience=LONG_PATIENCE) as client:
-        started = client.request("POST", f"{API}/projects/{project_id}/run", json=body)
+        start = partial(client.request, "POST", f"{API}/projects/{project_id}/run", json=body)
         if watch_it:
-            watch_project(client, project_id, as_json=as_json)
+            watch_project(client, project_id, as_json=as_json, begin=start)
         elif as_json:
-            print_json(started)
+            print_json(start())
         else:
-            typer.echo(started["run_id"])
+            typer.echo(start()["run_id"])
 
 
 @group.command("stop", epilog=EXIT_CODES_HELP)

@@ -17,6 +17,7 @@ from broker.execution.offload import VERB, Offload, run_in
 from broker.execution.runner import run_interruptibly
 from broker.execution.sandboxes import SandboxResult
 from state.agents.events import Found
+from state.finishing import finish
 from state.gates import Gate
 
 _T = TypeVar("_T")
@@ -113,18 +114,7 @@ class AsyncContext:
     async def shielded(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Awaits a coroutine to its end, also if the task is interrupted meanwhile; then the interrupt is raised. For a
         few steps that must not be separated."""
-        steps = asyncio.ensure_future(work)
-        canceled: asyncio.CancelledError | None = None
-        while not steps.done():
-            try:
-                await asyncio.wait([steps])
-            except asyncio.CancelledError as request:
-                canceled = request
-        if canceled is not None:
-            if not steps.cancelled():
-                steps.exception()  # retrieved: the interrupt has precedence
-            raise canceled
-        return steps.result()
+        return await finish(work)
 
     def run_verb(self, verb: Callable[[], _T]) -> Awaitable[_T]:
         """Calls a verb of the database in a thread."""

@@ -18,6 +18,7 @@ from broker.execution.regating import require_gates
 from broker.execution.sandboxes import Sandboxes, SandboxResult
 from broker.execution.storable import to_event_data
 from broker.execution.transaction import CompletingTransaction
+from broker.execution.turns import Turns
 from broker.execution.workspace import Workspace
 from state import jsonsafe
 from state.agents import events
@@ -37,7 +38,8 @@ _OWN_STAGES = ("requested", "seen", "still running", "stopped")
 class Context:
     _sandboxes: Sandboxes | None = None  # few tasks have any
 
-    def __init__(self, execution: Execution, held: HeldTasks) -> None:
+    def __init__(self, execution: Execution, held: HeldTasks, turns: Turns | None = None) -> None:
+        """`turns`: those in ctx.transaction(), for the code of coroutines."""
         claimed = execution.claimed
         self.task_id = claimed.id
         self.epoch = claimed.epoch
@@ -48,6 +50,7 @@ class Context:
         self.result: Any = None  # the result of a task that ctx.transaction() completes
         self._execution = execution
         self._held = held
+        self._turns = turns
         self._checkpoint = claimed.checkpoint
         self._saving = threading.Lock()
         self._transaction: CompletingTransaction | None = None
@@ -202,7 +205,7 @@ class Context:
             raise RuntimeError(f"ctx.{verb}() needs a connection of its own: call it before ctx.transaction()")
 
     def _make_transaction(self) -> CompletingTransaction:
-        return CompletingTransaction(self._execution, self._held, lambda: self.result)
+        return CompletingTransaction(self._execution, self._held, lambda: self.result, self._turns)
 
     @property
     def is_open(self) -> bool:

@@ -1,6 +1,5 @@
 """`async with ctx.transaction() as conn:` the transaction of a coroutine. It holds a connection from its begin to its
-end, and a thread only while a statement runs. The number of these connections is bounded: others wait for their turn,
-without a thread."""
+end, and a thread only while a statement runs. Others wait for their turn, without a thread."""
 
 import asyncio
 from collections.abc import Callable
@@ -41,14 +40,12 @@ class AsyncTransaction:
         self._given: AsyncConnection
 
     async def __aenter__(self) -> AsyncConnection:
-        await self._offload.turns.acquire()
         try:
+            if (turn := self._inner.ask_for_turn()) is not None:
+                await asyncio.wrap_future(turn)
             connection = await run_in(self._offload.verbs, self._inner.__enter__)
         except BaseException:
-            try:
-                await run_in(self._offload.verbs, self._inner.abandon)
-            finally:
-                self._offload.turns.release()
+            await run_in(self._offload.verbs, self._inner.abandon)
             raise
         self._given = AsyncConnection(connection, self._offload)
         return self._given
@@ -63,4 +60,3 @@ class AsyncTransaction:
                 await run_in(self._offload.verbs, partial(self._inner.__exit__, kind, error, trace))
         finally:
             given.is_over = True
-            self._offload.turns.release()

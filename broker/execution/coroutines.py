@@ -112,7 +112,7 @@ class _Run:
         self._coroutines = coroutines
         self._held = coroutines.held
         self._spec = spec
-        self._context = Context(execution, coroutines.held)
+        self._context = Context(execution, coroutines.held, coroutines.offload.turns)
         self._begun = time.perf_counter()
         self._value: Any = None
         self._exception: BaseException | None = asyncio.CancelledError()  # if it never begins

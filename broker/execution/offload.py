@@ -8,12 +8,15 @@ from contextvars import copy_context
 from functools import cached_property, partial
 from typing import ParamSpec, TypeVar
 
+from broker.execution.turns import Turns
+from state.finishing import finish
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 VERB = "callboard verb"  # the name of asyncio tasks that end with the verb, also if nobody awaits it
 VERBS = 8  # calls of the database at once; each uses one connection, for a moment
-TRANSACTIONS = 8  # ctx.transaction() at once; each holds one connection, and a thread only while a statement runs
+TRANSACTIONS = 8  # ctx.transaction() at once; each holds one connection
 
 
 class Offload:
@@ -21,6 +24,7 @@ class Offload:
 
     def __init__(self, coroutines: int) -> None:
         self._coroutines = coroutines
+        self.turns = Turns(TRANSACTIONS)
 
     @cached_property
     def verbs(self) -> Executor:
@@ -43,11 +47,6 @@ class Offload:
         return ThreadPoolExecutor(VERBS, "hook")
 
     @cached_property
-    def turns(self) -> asyncio.Semaphore:
-        """The places in ctx.transaction(). Who waits for one holds no thread."""
-        return asyncio.Semaphore(TRANSACTIONS)
-
-    @cached_property
     def _at_once(self) -> asyncio.Semaphore:
         return asyncio.Semaphore(VERBS)
 
@@ -65,20 +64,11 @@ class Offload:
 async def run_in(executor: Executor, function: Callable[[], _T], on_cancel: Callable[[], None] | None = None) -> _T:
     """Calls a function in a thread, in a copy of the caller's context. If the caller is canceled meanwhile, calls
     `on_cancel`, and waits until the function has ended all the same: nothing of a task may go on after its end."""
-    call = partial(copy_context().run, function)
-    submitted = executor.submit(call)
-    answer = asyncio.wrap_future(submitted)
-    canceled: asyncio.CancelledError | None = None
-    while not answer.done():
-        try:
-            await asyncio.wait([answer])
-        except asyncio.CancelledError as request:
-            canceled = request
-            submitted.cancel()  # works if no thread has begun with it
-            if on_cancel is not None:
-                on_cancel()
-    if canceled is not None:
-        if not answer.cancelled():
-            answer.exception()  # retrieved: the cancellation has precedence
-        raise canceled
-    return answer.result()
+    submitted = executor.submit(partial(copy_context().run, function))
+
+    def leave() -> None:
+        submitted.cancel()  # works if no thread has begun with it
+        if on_cancel is not None:
+            on_cancel()
+
+    return await finish(asyncio.wrap_future(submitted), leave)

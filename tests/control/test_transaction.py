@@ -9,9 +9,12 @@ import pytest
 
 import actors  # noqa: F401  (sets the broker)
 import state
-import tests.support.controlactors  # noqa: F401  (declares the actors that the tests submit to)
+from broker.execution.storable import ResultNotJson
+from broker.testing import run_actor
 from state import get_attempts, get_events, get_task, submit
+from state.database import get_database
 from tests.support.clock import Clock
+from tests.support.controlactors import transacts  # which declares all that the tests submit to
 from tests.support.eventually import eventually
 from tests.support.following import wait_for_line, wait_for_status, wait_until_finished
 from tests.support.observer import Observer
@@ -75,6 +78,16 @@ def test_a_result_that_is_not_json_leaves_nothing_behind(worker: Start, own_rows
     task = wait_until_finished(submit("transacts", {"text": "odd"}).task_id)
     assert (task.status, (task.error or {})["type"]) == ("dead", "ResultNotJson")
     assert own_rows() == []
+
+
+def test_a_completion_that_fails_does_not_close_a_connection_of_the_pool(own_rows: OwnRows) -> None:
+    with pytest.raises(ResultNotJson):
+        run_actor(transacts, {"text": "odd"})
+    connection = get_database().take()
+    try:
+        assert not connection.closed
+    finally:
+        get_database().give_back(connection)
 
 
 def test_kill_9_inside_leaves_nothing_behind(worker: Start, own_rows: OwnRows) -> None:

@@ -104,6 +104,27 @@ async def books(ctx: AsyncContext, request: Wait) -> str:
 
 
 @task(queue=QUEUE, max_attempts=1)
+async def books_in_a_thread(ctx: AsyncContext, request: Wait) -> str:
+    """Sync code with a transaction, as agents may have."""
+
+    def book(context: Any) -> None:
+        note(request, f"begin {context.task_id}")
+        with context.transaction("booked") as conn:
+            note(request, f"inside {context.task_id}")
+            conn.execute("INSERT INTO bookings VALUES (%s)", [context.task_id])
+            while not _exists(request):
+                time.sleep(0.02)
+
+    await ctx.call(book)
+    return "ignored"
+
+
+@task(queue=QUEUE, max_attempts=1)
+async def saves(ctx: AsyncContext, request: Wait) -> None:
+    await ctx.save(saved=True)
+
+
+@task(queue=QUEUE, max_attempts=1)
 async def books_and_asks(ctx: AsyncContext, request: Wait) -> dict[str, str]:
     """Calls verbs inside its transaction that need another connection."""
     refused = {}

@@ -1,18 +1,20 @@
 """Media generation by any provider. A job that has been paid for is not submitted twice."""
 
 import hashlib
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from actors.field_errors import make_field_error
 from actors.mediafiles import keep_outputs, resolve_source
-from actors.mediajob import MediaJob
-from broker import Context, task
+from actors.mediajob import MediaJob, make_fingerprint
+from broker import AsyncContext, task
 from providers.errors import InvalidInput, ProviderError
 from providers.media import registry
 from providers.media.protocol import SourceData
 from state import LeaseLost, jsonsafe
+from state.finishing import open_in_threads
 from state.gates import Gate
 from state.media import generations
 from state.media.contents import scratch_folder
@@ -69,8 +71,26 @@ def _list_known_gates() -> list[Gate]:
 
 
 @task(queue="media", time_limit=3600, gates=provider_gate, known_gates=_list_known_gates)
-def media_generation(ctx: Context, request: MediaRequest) -> MediaResult:
+async def media_generation(ctx: AsyncContext, request: MediaRequest) -> MediaResult:
     """Generates media and stores the contents."""
+    begun, fingerprint = await ctx.run_verb(partial(_begin, ctx, request))
+    if begun.content_ids is not None:
+        return _make_result(begun.id, begun.content_ids)
+    job = MediaJob(ctx, fingerprint, request.provider, request.action_type)
+    try:
+        return _make_result(begun.id, await _generate(ctx, request, begun, job))
+    except LeaseLost:
+        raise
+    except Exception as failed:
+        await _record_failure(ctx, failed, job.raw)
+        raise
+    finally:
+        if ctx.canceled:
+            await job.withdraw()
+
+
+def _begin(ctx: AsyncContext, request: MediaRequest) -> tuple[Begun, str]:
+    """Returns the generation and the request's fingerprint. Hashes an image, so it is called in a thread."""
     begun = generations.begin_generation(
         ctx.worker,
         ctx.task_id,
@@ -81,29 +101,18 @@ def media_generation(ctx: Context, request: MediaRequest) -> MediaResult:
         prompt_id=request.prompt_id,
         request=_record_request(request),
     )
-    if begun.content_ids is not None:
-        return _make_result(begun.id, begun.content_ids)
-    job = MediaJob(ctx, request, request.provider, request.action_type)
-    try:
-        return _make_result(begun.id, _generate(ctx, request, begun, job))
-    except LeaseLost:
-        raise
-    except Exception as failed:
-        _record_failure(ctx, failed, job.raw)
-        raise
-    finally:
-        if ctx.canceled:
-            job.withdraw()
+    return begun, make_fingerprint(request)
 
 
-def _generate(ctx: Context, request: MediaRequest, begun: Begun, job: MediaJob) -> list[str]:
+async def _generate(ctx: AsyncContext, request: MediaRequest, begun: Begun, job: MediaJob) -> list[str]:
     if request.prompt_id is not None and begun.prompt is None:
         raise InvalidInput(f"There is no prompt {request.prompt_id!r}.")
     params = registry.check(request.provider, request.action_type, begun.prompt, request.params, request.source_data)
-    with scratch_folder(ctx.task_id, ctx.epoch) as folder:
-        status = job.run(begun.prompt, params, lambda: resolve_source(ctx, request.source_data, folder))
-        stored = keep_outputs(ctx, status.outputs, folder)
-    return generations.finish_generation(ctx.worker, ctx.task_id, ctx.epoch, raw_response=status.raw, contents=stored)
+    async with open_in_threads(scratch_folder(ctx.task_id, ctx.epoch)) as folder:
+        status = await job.run(begun.prompt, params, lambda: resolve_source(ctx, request.source_data, folder))
+        stored = await keep_outputs(ctx, status.outputs, folder)
+    fence = (ctx.worker, ctx.task_id, ctx.epoch)
+    return await ctx.run_verb(lambda: generations.finish_generation(*fence, raw_response=status.raw, contents=stored))
 
 
 def _record_request(request: MediaRequest) -> dict[str, Any]:
@@ -114,7 +123,7 @@ def _record_request(request: MediaRequest) -> dict[str, Any]:
     return record
 
 
-def _record_failure(ctx: Context, failed: Exception, raw: dict[str, Any] | None) -> None:
+async def _record_failure(ctx: AsyncContext, failed: Exception, raw: dict[str, Any] | None) -> None:
     error = {
         "type": type(failed).__name__,
         "message": jsonsafe.clean_text(str(failed)),
@@ -122,7 +131,7 @@ def _record_failure(ctx: Context, failed: Exception, raw: dict[str, Any] | None)
         "details": getattr(failed, "details", {}),
     }
     try:
-        generations.fail_generation(ctx.worker, ctx.task_id, ctx.epoch, error, raw)
+        await ctx.run_verb(partial(generations.fail_generation, ctx.worker, ctx.task_id, ctx.epoch, error, raw))
     except Exception as unwritten:  # the task must end with the reason of the failure
         ctx.log.warning("the generation's failure was not written", error=str(unwritten))
 

@@ -4,22 +4,22 @@ The checkpoint contains `submitting`, the key of a submission that has begun; `j
 `unanswered`, the key of a submission that failed but may have been accepted; and `request`, the fingerprint of the
 request that these belong to, because a dead task may be revived with an edited payload."""
 
+import asyncio
 import hashlib
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
 
-from broker import Context
+from broker import AsyncContext
 from providers.errors import NotFound, ProviderError, RateLimited, ServiceUnavailable, TooEarly
 from providers.genai import trace_call
 from providers.media import registry
 from providers.media.protocol import ActionParams, JobRef, JobStatus, SourceData
 from state import get_task, jsonsafe
 
-_SLICE = 0.1  # seconds that an interrupt may have to wait
-Source = Callable[[], SourceData | None]
+Source = Callable[[], Awaitable[SourceData | None]]
 
 
 class SubmissionInDoubt(ProviderError):
@@ -30,34 +30,32 @@ class SubmissionInDoubt(ProviderError):
 
 
 class MediaJob:
-    def __init__(self, ctx: Context, request: BaseModel, provider: str, action: str) -> None:
+    def __init__(self, ctx: AsyncContext, fingerprint: str, provider: str, action: str) -> None:
         self.raw: dict[str, Any] | None = None  # the provider's last answer
         self._ctx = ctx
+        self._fingerprint = fingerprint
         self._provider = registry.get(provider)
         self._action = action
-        # Without defaults, so that a field that a later version adds does not change the fingerprint.
-        body = jsonsafe.dump(request.model_dump(mode="json", exclude_defaults=True))
-        self._fingerprint = hashlib.sha256(body.encode()).hexdigest()
 
-    def run(self, prompt: str | None, params: ActionParams, source: Source) -> JobStatus:
+    async def run(self, prompt: str | None, params: ActionParams, source: Source) -> JobStatus:
         """Returns the status of the job after its success. Submits it only if no earlier attempt has."""
-        ref = self._read_checkpoint().get("job") or self._recover_job() or self._submit_job(prompt, params, source)
-        status = self._poll_job(ref)
+        ref = self._read_checkpoint().get("job") or await self._recover_job()
+        status = await self._poll_job(ref or await self._submit_job(prompt, params, source))
         if status.error is not None:
-            self._ctx.save(job=None)  # the job has ended, so the next attempt needs a new one
+            await self._ctx.save(job=None)  # the job has ended, so the next attempt needs a new one
             raise status.error
         return status
 
-    def withdraw(self) -> None:
+    async def withdraw(self) -> None:
         """Cancels the job at the provider if the task was canceled. After a pause, a shutdown or a lost lease another
         attempt continues with the job."""
         try:
-            task = get_task(self._ctx.task_id)
+            task = await self._ctx.run_verb(partial(get_task, self._ctx.task_id))
             if task.epoch != self._ctx.epoch or task.cancel_requested not in ("cancel", "force"):
                 return
-            ref = self._read_checkpoint().get("job") or self._find_job()
+            ref = self._read_checkpoint().get("job") or await self._find_job()
             if ref is not None:
-                stopped = self._provider.cancel(ref)
+                stopped = await self._provider.cancel(ref)
                 self._ctx.receipt("provider canceled", provider=self._provider.name, stopped=stopped)
         except Exception as failed:  # the task ends as canceled nevertheless
             self._ctx.log.warning("the job at the provider was not canceled", error=str(failed))
@@ -66,17 +64,17 @@ class MediaJob:
         saved = self._ctx.checkpoint
         return saved if saved.get("request") == self._fingerprint else {}
 
-    def _find_job(self) -> JobRef | None:
+    async def _find_job(self) -> JobRef | None:
         key = self._read_checkpoint().get("submitting") or self._read_checkpoint().get("unanswered")
-        return self._provider.find(key) if key else None
+        return await self._provider.find(key) if key else None
 
-    def _recover_job(self) -> JobRef | None:
+    async def _recover_job(self) -> JobRef | None:
         """Returns the job of an earlier attempt that could not save it, if there is one."""
-        ref = self._find_job()
+        ref = await self._find_job()
         if ref is not None:
-            self._ctx.save(job=ref, submitting=None, unanswered=None)
+            await self._ctx.save(job=ref, submitting=None, unanswered=None)
         elif self._read_checkpoint().get("submitting") and not self._provider.can_find:
-            self._ctx.save(submitting=None)  # so that a person who revives the task has decided to submit again
+            await self._ctx.save(submitting=None)  # so that a person who revives the task has decided to submit again
             name = self._provider.name
             raise SubmissionInDoubt(
                 f"The worker died while it submitted a job to {name}, which cannot tell whether it has accepted it. "
@@ -85,34 +83,44 @@ class MediaJob:
             )
         return ref
 
-    def _submit_job(self, prompt: str | None, params: ActionParams, source: Source) -> JobRef:
+    async def _submit_job(self, prompt: str | None, params: ActionParams, source: Source) -> JobRef:
         self._ctx.progress(None, "Preparing")
-        source_data = source()
-        key = f"{self._ctx.task_id}.{self._ctx.epoch}"  # unique, because an execution submits once
-        self._ctx.save(request=self._fingerprint, submitting=key, unanswered=None, job=None)
+        source_data = await source()
         self._ctx.progress(None, f"Asking {self._provider.name}")
-        with self._ctx.shielded():  # an interrupt would lose the answer, which has been paid for
-            try:
-                with trace_call("generate_content", self._provider.name):
-                    ref = self._provider.submit(self._action, prompt, params, source_data, key)
-            except ProviderError as failed:
-                self._ctx.save(submitting=None, unanswered=key if _may_have_arrived(failed) else None)
-                raise
-            self._ctx.save(job=ref, submitting=None)  # from here on any attempt polls this job
+        # An interrupt would lose the answer, which has been paid for.
+        return await self._ctx.shielded(self._ask_provider(prompt, params, source_data))
+
+    async def _ask_provider(self, prompt: str | None, params: ActionParams, source_data: SourceData | None) -> JobRef:
+        key = f"{self._ctx.task_id}.{self._ctx.epoch}"  # unique, because an execution submits once
+        await self._ctx.save(request=self._fingerprint, submitting=key, unanswered=None, job=None)
+        try:
+            with trace_call("generate_content", self._provider.name):
+                ref = await self._provider.submit(self._action, prompt, params, source_data, key)
+        except ProviderError as failed:
+            await self._ctx.save(submitting=None, unanswered=key if _may_have_arrived(failed) else None)
+            raise
+        await self._ctx.save(job=ref, submitting=None)  # from here on any attempt polls this job
         return ref
 
-    def _poll_job(self, ref: JobRef) -> JobStatus:
+    async def _poll_job(self, ref: JobRef) -> JobStatus:
         try:
-            while (status := self._provider.poll(ref)).state == "running":
+            while (status := await self._provider.poll(ref)).state == "running":
                 self.raw = status.raw
                 self._ctx.progress(status.percent, status.message)
-                pause(self._provider.poll_seconds)
+                await asyncio.sleep(self._provider.poll_seconds)
         except NotFound as missing:
             if "status" not in missing.details:  # the provider means this job; an HTTP 404 may mean anything
-                self._ctx.save(job=None)
+                await self._ctx.save(job=None)
             raise
         self.raw = status.raw
         return status
+
+
+def make_fingerprint(request: BaseModel) -> str:
+    """Returns a hash of the request, which may contain an image. Without defaults, so that a field that a later version
+    adds does not change it."""
+    body = jsonsafe.dump(request.model_dump(mode="json", exclude_defaults=True))
+    return hashlib.sha256(body.encode()).hexdigest()
 
 
 def _may_have_arrived(failed: ProviderError) -> bool:
@@ -120,10 +128,3 @@ def _may_have_arrived(failed: ProviderError) -> bool:
     with our own job."""
     refused = failed.category == "permanent" or isinstance(failed, RateLimited | ServiceUnavailable | TooEarly)
     return not refused and failed.details.get("sent") is not False
-
-
-def pause(seconds: float) -> None:
-    """Sleeps in slices, because an interrupt is not raised before a sleep ends."""
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        time.sleep(min(left, _SLICE))

@@ -1,14 +1,17 @@
 """Webhooks: tells the receiver that a task has moved, signed as Standard Webhooks says. The task of the delivery is
 queued by the move itself (state/functions/queue_webhooks.sql, which has the same queue, limits and age)."""
 
+import asyncio
 import time
+from functools import partial
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from broker import Context, task
+from broker import AsyncContext, task
 from providers.errors import InvalidInput, ProviderError
 from providers.guarded import ConnectionPolicy
-from providers.webhooks import send_webhook
+from providers.webhooks import Answer, send_webhook
+from state.finishing import finish
 from state.gates import Gate
 from state.settings import get_settings
 from state.tasks.catalog import RetryPolicy
@@ -17,7 +20,7 @@ from state.webhooks.secrets import get_signing_secrets
 from state.webhooks.signatures import sign
 
 MAX_ATTEMPTS = 10
-AT_ONCE = 2  # deliveries to one receiver: a slow one holds so many threads of the cluster, and nobody else up
+AT_ONCE = 2  # deliveries to one receiver: a slow one holds so many places of the cluster, and nobody else up
 AT_ONCE_OF_TENANT = 8  # deliveries to all receivers of a tenant, who may name as many as they like
 _MINUTE, _HOUR = 60.0, 3600.0
 
@@ -56,19 +59,39 @@ def list_gates(request: WebhookRequest) -> list[Gate]:
     gates=list_gates,
     created_by="the moves of tasks that have a webhook_url",
 )
-def webhook(ctx: Context, request: WebhookRequest) -> Delivered:
+async def webhook(ctx: AsyncContext, request: WebhookRequest) -> Delivered:
     """Delivers an event of a task to its webhook."""
-    with ctx.shielded():
-        message = read_message(request.task_id, request.n)
-        if message is None:
-            raise InvalidInput(f"Task {request.task_id} has no event {request.n} to deliver.")
-        headers = _make_headers(message)
+    message, headers = await ctx.run_verb(partial(_prepare, request))
     try:
-        answer = send_webhook(message.url, message.body, headers, make_policy())
+        answer = await _send(ctx, message, headers)
     except ProviderError as failure:
         failure.retry_after = choose_wait(failure.retry_after, ctx.attempt, ctx.max_attempts)
         raise
     return Delivered(status=answer.status, duration_ms=answer.duration_ms)
+
+
+def _prepare(request: WebhookRequest) -> tuple[Message, dict[str, str]]:
+    message = read_message(request.task_id, request.n)
+    if message is None:
+        raise InvalidInput(f"Task {request.task_id} has no event {request.n} to deliver.")
+    return message, _make_headers(message)
+
+
+async def _send(ctx: AsyncContext, message: Message, headers: dict[str, str]) -> Answer:
+    """Waits for the answer also at a pause or a shutdown: a message that was accepted must not be sent again. A cancel
+    closes the connection."""
+    sending = asyncio.ensure_future(send_webhook(message.url, message.body, headers, make_policy()))
+
+    def stop_if_canceled() -> None:
+        if ctx.request in ("cancel", "force"):
+            sending.cancel()
+
+    try:
+        return await finish(sending, stop_if_canceled)
+    except asyncio.CancelledError:
+        if sending.cancelled() or sending.exception() is not None:
+            raise
+        return sending.result()
 
 
 def make_policy() -> ConnectionPolicy:

@@ -15,7 +15,6 @@ from providers.errors import (
     ServerError,
     make_error_from_exception,
     make_error_from_response,
-    read_excerpt,
 )
 
 MAX_ANSWER = 32 * 1024 * 1024
@@ -67,7 +66,7 @@ class Api:
                 client.stream(method, url, headers=self._headers, **content) as response,
             ):
                 if not response.is_success:
-                    raise make_error_from_response(response, self.service, await read_excerpt(response))
+                    raise await make_error_from_response(response, self.service)
                 yield response
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise make_error_from_exception(error, self.service) from error

@@ -1,17 +1,18 @@
 """Downloads from untrusted URLs: only from the public internet, limited in size and time, with a checked type."""
 
+import asyncio
 import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 import httpx2
 
-from providers.deadline import Deadline
+from providers.deadline import limit_time
 from providers.errors import (
     InvalidInput,
     ProviderError,
@@ -22,8 +23,9 @@ from providers.errors import (
 from providers.guarded import ConnectionPolicy, open_guarded
 from providers.mediatypes import HEAD_BYTES, IMAGES, VIDEOS, sniff
 from providers.settings import DownloadSettings, read
+from state.finishing import finish, open_in_threads
 
-CHUNK = 64 * 1024
+CHUNK = 256 * 1024
 MAX_REDIRECTS = 5
 _HEADERS = {"Accept-Encoding": "identity"}  # media is compressed already
 _UNSPECIFIC = frozenset({"", "application/octet-stream", "binary/octet-stream"})
@@ -48,60 +50,56 @@ class Download:
     media_type: str
 
 
-def download(url: str, folder: Path, policy: DownloadPolicy | None = None) -> Download:
+async def download(url: str, folder: Path, policy: DownloadPolicy | None = None) -> Download:
     """Fetches a URL into a new file in the folder, which the caller publishes or removes. After an error there is no
     file."""
     policy = policy or DownloadPolicy.from_environment()
-    with Deadline(policy.max_seconds) as deadline, _open_temporary_file(folder) as file:
+    async with limit_time(policy.max_seconds), open_in_threads(_open_temporary_file(folder)) as file:
         digest, size, media_type = hashlib.sha256(), 0, ""
-        with _fetch(url, policy, deadline) as response:
-            for chunk in _read_body(response, policy, deadline):
+        async with _fetch(url, policy) as response:
+            async for chunk in _read_body(response, policy):
                 if not media_type:
                     media_type = _check_type(response, chunk, policy)
-                digest.update(chunk)
                 size += len(chunk)
-                _write(file, chunk)
+                await finish(asyncio.to_thread(_write, file, digest, chunk))
         if not size:
             raise ServerError("The download is empty")
-        _write(file, b"", sync=True)
+        await finish(asyncio.to_thread(_sync, file))
         return Download(Path(file.name), digest.hexdigest(), size, media_type)
 
 
-@contextlib.contextmanager
-def _fetch(url: str, policy: DownloadPolicy, deadline: Deadline) -> Iterator[httpx2.Response]:
+@contextlib.asynccontextmanager
+async def _fetch(url: str, policy: DownloadPolicy) -> AsyncIterator[httpx2.Response]:
     """Yields the response with the content, after redirects. Each target is checked like the first one, and no host is
     trusted any more: a trusted host must not lead to others."""
     try:
         target = httpx2.URL(url)
         for _ in range(MAX_REDIRECTS + 1):
-            with open_guarded("GET", target, policy, deadline, headers=_HEADERS) as response:
+            async with open_guarded("GET", target, policy, headers=_HEADERS) as response:
                 if not response.has_redirect_location:
                     if response.status_code != httpx2.codes.OK:
-                        raise make_error_from_response(response, target.host)
+                        raise await make_error_from_response(response, target.host)
                     yield response
                     return
                 target = target.join(response.headers["location"])
                 policy = replace(policy, trusted_hosts=frozenset())
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        deadline.check()
         raise make_error_from_exception(error, "download") from error
     raise InvalidInput(f"The download was redirected more than {MAX_REDIRECTS} times")
 
 
-def _read_body(response: httpx2.Response, policy: DownloadPolicy, deadline: Deadline) -> Iterator[bytes]:
+async def _read_body(response: httpx2.Response, policy: DownloadPolicy) -> AsyncIterator[bytes]:
     """Yields the decoded body in chunks. Raises InvalidInput if the body is larger than the policy allows."""
     declared = response.headers.get("content-length", "")
     too_large = InvalidInput(f"The download is larger than {policy.max_bytes} bytes")
     if declared.isascii() and declared.isdigit() and int(declared) > policy.max_bytes:
         raise too_large
     total = 0
-    for chunk in response.iter_bytes(CHUNK):
+    async for chunk in response.aiter_bytes(CHUNK):
         total += len(chunk)
         if total > policy.max_bytes:
             raise too_large
-        deadline.check()
         yield chunk
-    deadline.check()
 
 
 def _check_type(response: httpx2.Response, chunk: bytes, policy: DownloadPolicy) -> str:
@@ -134,12 +132,18 @@ def _open_temporary_file(folder: Path) -> Iterator[IO[bytes]]:
             file.close()
 
 
-def _write(file: IO[bytes], chunk: bytes, *, sync: bool = False) -> None:
+def _write(file: IO[bytes], digest: "hashlib._Hash", chunk: bytes) -> None:
+    digest.update(chunk)
     try:
         file.write(chunk)
-        if sync:
-            file.flush()
-            os.fsync(file.fileno())
+    except OSError as error:
+        raise _make_store_error(error) from error
+
+
+def _sync(file: IO[bytes]) -> None:
+    try:
+        file.flush()
+        os.fsync(file.fileno())
     except OSError as error:
         raise _make_store_error(error) from error
 

@@ -97,11 +97,10 @@ def find_error_class(status: int) -> type[ProviderError]:
     return ProviderError if error_type is None else _CLASSES[error_type]
 
 
-def make_error_from_response(response: httpx2.Response, service: str, start: bytes | None = None) -> ProviderError:
-    """Returns the error for a response that is not a success, with the start of its body. Without one, it reads at most
-    an excerpt of a body that is streamed."""
-    start = _read_excerpt(response) if start is None else start
-    body = make_excerpt(start.decode("utf-8", "replace"), tuple(_list_secrets(response.request)))
+async def make_error_from_response(response: httpx2.Response, service: str) -> ProviderError:
+    """Returns the error for a response that is not a success, with the start of its body. Reads no more than that."""
+    start = (await _read_excerpt(response)).decode("utf-8", "replace")
+    body = make_excerpt(start, tuple(_list_secrets(response.request)))
     kind = find_error_class(response.status_code)
     if response.status_code in (400, 403, 422) and _MODERATION.search(body):
         kind = InvalidInput  # with any of these statuses, the prompt is what has to change
@@ -122,8 +121,6 @@ def make_error_from_exception(exception: httpx2.HTTPError | httpx2.InvalidURL, s
     received the request."""
     sent = not isinstance(exception, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
     details = {"service": service, "exception": type(exception).__name__, "sent": sent}
-    if isinstance(exception, httpx2.HTTPStatusError):
-        return make_error_from_response(exception.response, service)
     if isinstance(exception, httpx2.TimeoutException):
         return NetworkTimeout(f"{service} did not answer in time", details=details)
     if isinstance(exception, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError | httpx2.InvalidURL):
@@ -143,23 +140,10 @@ def make_excerpt(text: str, secrets: tuple[str, ...] = ()) -> str:
     return excerpt if len(text) <= MAX_EXCERPT else f"{excerpt}…"
 
 
-async def read_excerpt(response: httpx2.Response) -> bytes:
-    """Returns the start of a body that is streamed to async code, for `make_error_from_response`."""
+async def _read_excerpt(response: httpx2.Response) -> bytes:
     body = b""
     with suppress(httpx2.HTTPError, httpx2.StreamError):  # the status alone is enough for the error
         async for chunk in response.aiter_bytes(4096):
-            body += chunk
-            if len(body) >= _MAX_READ:
-                break
-    return body
-
-
-def _read_excerpt(response: httpx2.Response) -> bytes:
-    body = b""
-    with suppress(httpx2.HTTPError, httpx2.StreamError):
-        if response.is_stream_consumed or response.is_closed:
-            return response.content
-        for chunk in response.iter_bytes(4096):
             body += chunk
             if len(body) >= _MAX_READ:
                 break

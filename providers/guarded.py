@@ -1,11 +1,13 @@
 """Connections to URLs that somebody else has named: only to the public internet, or to hosts that the operator trusts.
 Downloads and webhooks use it."""
 
+import asyncio
 import contextlib
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +15,13 @@ import httpx2
 
 from providers.addresses import is_public
 from providers.api import get_ssl_context
-from providers.deadline import Deadline
 from providers.errors import NotFound, PermissionDenied, ServerError
 
 READ_SECONDS = 20.0
+
+# Threads that look up names, which block. A name server that does not answer keeps its thread for longer than the
+# request may take, and must not occupy those that others need.
+_lookups = ThreadPoolExecutor(64, "lookup")
 
 _log = logging.getLogger(__name__)
 
@@ -44,50 +49,45 @@ class ConnectionPolicy:
         return f"{_get_host(url)}:{_get_port(url)}" in self.trusted_hosts
 
 
-@contextlib.contextmanager
-def open_guarded(
-    method: str,
-    url: httpx2.URL,
-    policy: ConnectionPolicy,
-    deadline: Deadline,
-    *,
-    headers: Mapping[str, str],
-    **body: Any,
-) -> Iterator[httpx2.Response]:
+@contextlib.asynccontextmanager
+async def open_guarded(
+    method: str, url: httpx2.URL, policy: ConnectionPolicy, *, headers: Mapping[str, str], **body: Any
+) -> AsyncIterator[httpx2.Response]:
     """Sends a request, with the body that httpx2 makes from `body`, and yields its response, to be read in pieces.
     Connects to an address that was checked, with the host name of the URL for TLS and the Host header: the name is
     resolved once. Follows no redirects. Proxies of the environment are not used, because they would resolve the name
     again, without our check."""
-    addresses = _find_addresses(url, policy)
+    addresses = await _find_addresses(url, policy)
     timeout = httpx2.Timeout(min(READ_SECONDS, policy.max_seconds))
-    with httpx2.Client(verify=policy.verify, trust_env=False, timeout=timeout) as client:
+    async with httpx2.AsyncClient(verify=policy.verify, trust_env=False, timeout=timeout) as client:
         for address in addresses:
             request = client.build_request(
                 method,
                 url.copy_with(host=address),
                 headers={"Host": url.netloc.decode("ascii"), **headers},
                 **body,
-                extensions={"trace": deadline.trace, "sni_hostname": _get_host(url)},
+                extensions={"sni_hostname": _get_host(url)},
             )
             try:
-                response = client.send(request, stream=True)
+                response = await client.send(request, stream=True)
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
-                if deadline.passed or address == addresses[-1]:
+                if address == addresses[-1]:
                     raise
             else:
-                with contextlib.closing(response):
+                async with contextlib.aclosing(response):
                     _refuse_nested_compression(response)
                     yield response
                 return
 
 
-def _find_addresses(url: httpx2.URL, policy: ConnectionPolicy) -> list[str]:
+async def _find_addresses(url: httpx2.URL, policy: ConnectionPolicy) -> list[str]:
     trusted = policy.trusts(url)
     if url.scheme != "https" and not (url.scheme == "http" and trusted):
         raise PermissionDenied(f"Only https is allowed, not {url.scheme or 'nothing'}: {url.host}")
     if not url.host or url.userinfo:
         raise PermissionDenied("The URL needs a host and no user")
-    addresses = policy.resolver(_get_host(url), _get_port(url))
+    loop = asyncio.get_running_loop()
+    addresses = await loop.run_in_executor(_lookups, policy.resolver, _get_host(url), _get_port(url))
     allowed = addresses if trusted else [address for address in addresses if is_public(address)]
     if not allowed:
         # Only for the operator: to whoever has named the URL, the addresses would describe the network inside.

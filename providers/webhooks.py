@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from providers.deadline import Deadline
+from providers.deadline import limit_time
 from providers.errors import (
     NetworkTimeout,
     NotFound,
@@ -56,41 +56,39 @@ class Answer:
     duration_ms: int
 
 
-def send_webhook(url: str, body: bytes, headers: Mapping[str, str], policy: ConnectionPolicy) -> Answer:
+async def send_webhook(url: str, body: bytes, headers: Mapping[str, str], policy: ConnectionPolicy) -> Answer:
     """Returns the receiver's answer if it has accepted the message. Raises a ProviderError otherwise, whose details
     have `duration_ms`, and `status` if there was an answer."""
     begun = time.monotonic()
     try:
-        with Deadline(policy.max_seconds) as deadline:
-            status = _post(url, body, headers, policy, deadline)
+        async with limit_time(policy.max_seconds):
+            status = await _post(url, body, headers, policy)
     except ProviderError as failure:
         failure.details["duration_ms"] = _count_ms(begun)
         raise
     return Answer(status, _count_ms(begun))
 
 
-def _post(url: str, body: bytes, headers: Mapping[str, str], policy: ConnectionPolicy, deadline: Deadline) -> int:
+async def _post(url: str, body: bytes, headers: Mapping[str, str], policy: ConnectionPolicy) -> int:
     try:
         target = httpx2.URL(url)
-        with open_guarded("POST", target, policy, deadline, headers=headers, content=body) as response:
-            answer = _read_start(response)
-            deadline.check()
+        async with open_guarded("POST", target, policy, headers=headers, content=body) as response:
+            answer = await _read_start(response)
             if response.is_success:
                 return response.status_code
             # An answer from a private network is not shown to those who have named the URL.
             raise _make_error(response, "" if policy.trusts(target) else answer)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        deadline.check()
         raise make_error_from_exception(error, "The receiver") from error
     except NotFound as unknown:
         raise HostNotFound(str(unknown)) from unknown
 
 
-def _read_start(response: httpx2.Response) -> str:
+async def _read_start(response: httpx2.Response) -> str:
     """Returns the start of the body; an endless or broken one changes nothing about the status."""
     read = b""
     try:
-        for chunk in response.iter_raw(MAX_ANSWER):
+        async for chunk in response.aiter_raw(MAX_ANSWER):
             read += chunk
             if len(read) >= MAX_ANSWER:
                 break

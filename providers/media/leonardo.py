@@ -9,7 +9,6 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from providers.api import Api
-from providers.blocking import wait_for
 from providers.errors import AuthenticationFailed, InvalidInput, NotFound, ServerError
 from providers.media.protocol import ActionParams, JobRef, JobStatus, Limits, Output, Preview, SourceData
 from providers.mediatypes import EXTENSIONS, HEAD_BYTES, sniff
@@ -86,7 +85,7 @@ class LeonardoProvider:
     def find_missing_variable(self) -> str | None:
         return None if read(LeonardoSettings).api_key else "LEONARDO_API_KEY"
 
-    def submit(
+    async def submit(
         self,
         action: str,
         prompt: str | None,
@@ -98,33 +97,33 @@ class LeonardoProvider:
             raise InvalidInput(f"leonardo takes prompts of at most {MAX_PROMPT} characters")
         api = _make_api()
         if isinstance(params, UpscaleParams):
-            return _submit_upscale(api, params, source_data)
+            return await _submit_upscale(api, params, source_data)
         if not isinstance(params, Txt2ImgParams):
             raise InvalidInput(f"leonardo has no action {action!r}")
         body = params.make_body() | {"prompt": prompt}
         if isinstance(params, Img2ImgParams):
-            body |= _prepare_source(api, source_data, "init_image_id", "init_generation_image_id")
-        job = _submit(api, "/generations", body, "sdGenerationJob")
+            body |= await _prepare_source(api, source_data, "init_image_id", "init_generation_image_id")
+        job = await _submit(api, "/generations", body, "sdGenerationJob")
         return {"kind": "generation", "id": _read_job_id(job, "generationId"), "cost": job.get("apiCreditCost")}
 
-    def find(self, idempotency_key: str) -> JobRef | None:  # noqa: ARG002
+    async def find(self, idempotency_key: str) -> JobRef | None:  # noqa: ARG002
         return None
 
-    def poll(self, ref: JobRef) -> JobStatus:
+    async def poll(self, ref: JobRef) -> JobStatus:
         api = _make_api()
         if ref["kind"] == "generation":
-            answer = _request_object(api, f"/generations/{ref['id']}")
+            answer = await _request_object(api, f"/generations/{ref['id']}")
             job = answer.get("generations_by_pk")
             urls = [image.get("url") for image in (job or {}).get("generated_images") or []]
         else:
-            answer = _request_object(api, f"/variations/{ref['id']}")
+            answer = await _request_object(api, f"/variations/{ref['id']}")
             job = next(iter(answer.get("generated_image_variation_generic") or []), None)
             urls = [(job or {}).get("url")]
         if job is None:
             raise NotFound(f"leonardo has no {ref['kind']} {ref['id']}")
         return _read_status(job, [url for url in urls if url], answer)
 
-    def cancel(self, ref: JobRef) -> bool:  # noqa: ARG002
+    async def cancel(self, ref: JobRef) -> bool:  # noqa: ARG002
         return False
 
     def preview(self, action: str, params: ActionParams) -> Preview:
@@ -143,9 +142,9 @@ def _make_api() -> Api:
     return Api("leonardo", settings.base_url, {"Authorization": f"Bearer {key}"}, settings.timeout)
 
 
-def _request_object(api: Api, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+async def _request_object(api: Api, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
     try:
-        answer = wait_for(api.get(path) if body is None else api.post(path, body))
+        answer = await (api.get(path) if body is None else api.post(path, body))
     except ServerError as error:
         if "authorization hook" in str(error):
             # Leonardo answers 500 to a malformed key. A retry would not help.
@@ -156,8 +155,8 @@ def _request_object(api: Api, path: str, body: Mapping[str, Any] | None = None) 
     return answer
 
 
-def _submit(api: Api, path: str, body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    job = _request_object(api, path, body).get(name)
+async def _submit(api: Api, path: str, body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    job = (await _request_object(api, path, body)).get(name)
     return job if isinstance(job, dict) else {}
 
 
@@ -168,36 +167,36 @@ def _read_job_id(job: Mapping[str, Any], name: str) -> str:
     return job_id
 
 
-def _submit_upscale(api: Api, params: UpscaleParams, source_data: SourceData | None) -> JobRef:
+async def _submit_upscale(api: Api, params: UpscaleParams, source_data: SourceData | None) -> JobRef:
     body = {
         "upscalerStyle": params.style,
         "creativityStrength": params.creativity,
         "upscaleMultiplier": params.multiplier,
-    } | _prepare_source(api, source_data, "initImageId", "generatedImageId")
-    job = _submit(api, "/variations/universal-upscaler", body, "universalUpscaler")
+    } | await _prepare_source(api, source_data, "initImageId", "generatedImageId")
+    job = await _submit(api, "/variations/universal-upscaler", body, "universalUpscaler")
     return {"kind": "variation", "id": _read_job_id(job, "id"), "cost": job.get("apiCreditCost")}
 
 
-def _prepare_source(api: Api, source_data: SourceData | None, uploaded: str, generated: str) -> dict[str, str]:
+async def _prepare_source(api: Api, source_data: SourceData | None, uploaded: str, generated: str) -> dict[str, str]:
     """Returns the body's reference to the source: an image of Leonardo's own, or ours, which is uploaded first."""
     if source_data is not None and source_data.provider_id:
         return {generated: source_data.provider_id}
     if source_data is not None and source_data.image:
-        return {uploaded: _upload(api, source_data.image)}
+        return {uploaded: await _upload(api, source_data.image)}
     raise InvalidInput("leonardo needs source_data with an image or a provider_id")
 
 
-def _upload(api: Api, image: bytes) -> str:
+async def _upload(api: Api, image: bytes) -> str:
     media_type = sniff(image[:HEAD_BYTES])
     if media_type not in UPLOAD_TYPES:
         raise InvalidInput(f"leonardo takes PNG, JPEG and WebP images, not {media_type or 'this type'}")
-    slot = _submit(api, "/init-image", {"extension": EXTENSIONS[media_type]}, "uploadInitImage")
+    slot = await _submit(api, "/init-image", {"extension": EXTENSIONS[media_type]}, "uploadInitImage")
     try:
         fields, url = json.loads(slot["fields"]), slot["url"]
     except (KeyError, TypeError, ValueError) as error:
         raise ServerError("leonardo returned no URL for the upload") from error
     # To S3, which refuses requests with the API key.
-    upload(url, "leonardo upload", api.timeout, data=fields, files={"file": ("image", image, media_type)})
+    await upload(url, "leonardo upload", api.timeout, data=fields, files={"file": ("image", image, media_type)})
     return _read_job_id(slot, "id")
 
 

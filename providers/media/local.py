@@ -1,11 +1,13 @@
 """Provider `local`: paints real pictures in this process, step by step, slowly enough to watch."""
 
+import asyncio
 import base64
 import io
-import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
 
 from PIL import Image, ImageOps, UnidentifiedImageError
 from pydantic import Field
@@ -13,9 +15,13 @@ from pydantic import Field
 from providers.errors import InvalidInput
 from providers.media.painting import STROKES, Painting, encode_png, make_seed
 from providers.media.protocol import ActionParams, JobRef, JobStatus, Limits, Output, Preview, SourceData
+from state.finishing import finish
 
-SLICE_SECONDS = 0.05
-MAX_JOBS = 32
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+IDLE_SECONDS = 600.0  # longer than any pause between two polls
+_painters = ThreadPoolExecutor(4, "painter")  # more would keep each other, and the event loop, from running
 MAX_SIDE = 2048
 MAX_SOURCE_PIXELS = 32_000_000
 SOURCE_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "AVIF")  # decoders of other formats have had their bugs
@@ -48,6 +54,7 @@ class UpscaleParams(PacedParams):
 
 @dataclass
 class _Job:
+    polled_at: float
     step: int = 0
     painting: Painting | None = None
     outputs: list[Output] = field(default_factory=list)
@@ -68,13 +75,12 @@ class LocalProvider:
     }
 
     def __init__(self) -> None:
-        self._jobs: dict[str, _Job] = {}
-        self._lock = threading.Lock()
+        self._jobs: dict[str, _Job] = {}  # the one that was polled last is the last
 
     def find_missing_variable(self) -> str | None:
         return None
 
-    def submit(
+    async def submit(
         self,
         action: str,
         prompt: str | None,
@@ -87,19 +93,19 @@ class LocalProvider:
             wanted["seed"] = make_seed(prompt or "")
         ref = {"id": idempotency_key, "action": action, "prompt": prompt or "", "params": wanted}
         if params.needs_source:
-            ref["source"] = _reduce_source(source_data, params)
+            ref["source"] = await _run_in_thread(_reduce_source, source_data, params)
         return ref
 
-    def find(self, idempotency_key: str) -> JobRef | None:  # noqa: ARG002
+    async def find(self, idempotency_key: str) -> JobRef | None:  # noqa: ARG002
         return None  # a second submission costs nothing and paints the same picture
 
-    def poll(self, ref: JobRef) -> JobStatus:
+    async def poll(self, ref: JobRef) -> JobStatus:
         params = self.actions[ref["action"]].model_validate(ref["params"])
         job = self._get_job(ref["id"])
-        _sleep_in_slices(params.step_seconds)
         try:
+            await asyncio.sleep(params.step_seconds)
             job.step += 1
-            _make_step(job, ref, params)
+            await _run_in_thread(_make_step, job, ref, params)
         except BaseException:
             self._forget(ref["id"])  # an interrupted step would change the picture: start again from the seed
             raise
@@ -110,7 +116,7 @@ class LocalProvider:
         raw = {"id": ref["id"], "action": ref["action"], "params": ref["params"]}
         return JobStatus("succeeded", 100.0, message, job.outputs, raw)
 
-    def cancel(self, ref: JobRef) -> bool:
+    async def cancel(self, ref: JobRef) -> bool:
         return self._forget(ref["id"])
 
     def preview(self, action: str, params: ActionParams) -> Preview:
@@ -122,17 +128,22 @@ class LocalProvider:
         return Preview(0.0, "USD", paced.width, paced.height, paced.count, round(seconds, 2))
 
     def _get_job(self, job_id: str) -> _Job:
-        with self._lock:
-            job = self._jobs.pop(job_id, None) or _Job()
-            self._jobs[job_id] = job  # moves it to the end, so that the first job is the one that was idle for longest
-            if len(self._jobs) > MAX_JOBS:
-                # Interrupted jobs are never polled to their end, and would keep their canvases.
-                del self._jobs[next(iter(self._jobs))]
-            return job
+        now = time.monotonic()
+        job = self._jobs.pop(job_id, None) or _Job(now)
+        job.polled_at = now
+        self._jobs[job_id] = job
+        # Interrupted jobs may never be polled again, and would keep their canvases.
+        while now - self._jobs[idle := next(iter(self._jobs))].polled_at > IDLE_SECONDS:
+            del self._jobs[idle]
+        return job
 
     def _forget(self, job_id: str) -> bool:
-        with self._lock:
-            return self._jobs.pop(job_id, None) is not None
+        return self._jobs.pop(job_id, None) is not None
+
+
+async def _run_in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    work = _painters.submit(function, *args, **kwargs)
+    return await finish(asyncio.wrap_future(work), work.cancel)
 
 
 def _make_step(job: _Job, ref: JobRef, params: PacedParams) -> None:
@@ -185,10 +196,3 @@ def _open_image(data: bytes) -> Image.Image:
         raise InvalidInput(f"The source is not an image: none of {', '.join(SOURCE_FORMATS)}") from error
     except (OSError, ValueError, SyntaxError, RuntimeError, Image.DecompressionBombError) as error:
         raise InvalidInput(f"The source is not a readable image: {error}") from error
-
-
-def _sleep_in_slices(seconds: float) -> None:
-    """Sleeps in slices, because an interrupt is raised in this thread only between two of them."""
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        time.sleep(min(left, SLICE_SECONDS))

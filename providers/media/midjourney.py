@@ -1,6 +1,7 @@
 """Provider `midjourney`: the API of midjourney-proxy (https://github.com/novicezk/midjourney-proxy), because Midjourney
 has no official one. The idempotency key is sent as `state`, which the proxy stores with the job."""
 
+import asyncio
 import base64
 import re
 from collections.abc import Mapping
@@ -9,7 +10,6 @@ from typing import Any
 from pydantic import Field
 
 from providers.api import Api
-from providers.blocking import wait_for
 from providers.errors import (
     AuthenticationFailed,
     Conflict,
@@ -90,7 +90,7 @@ class MidjourneyProvider:
     def find_missing_variable(self) -> str | None:
         return None if read(MidjourneySettings).base_url else "MIDJOURNEY_BASE_URL"
 
-    def submit(
+    async def submit(
         self,
         action: str,
         prompt: str | None,
@@ -98,23 +98,23 @@ class MidjourneyProvider:
         source_data: SourceData | None,
         idempotency_key: str,
     ) -> JobRef:
-        path, body = _build_request(action, prompt, params, source_data)
-        answer = wait_for(_make_api().post(path, body | {"state": idempotency_key}))
+        path, body = await asyncio.to_thread(_build_request, action, prompt, params, source_data)  # encodes an image
+        answer = await _make_api().post(path, body | {"state": idempotency_key})
         if not isinstance(answer, dict):
             raise ServerError("midjourney sent JSON of an unknown structure")
         if answer.get("code") in (SUCCESS, EXISTED, QUEUED) and answer.get("result"):
             return {"id": str(answer["result"])}
         raise _make_refusal(answer, path)
 
-    def find(self, idempotency_key: str) -> JobRef | None:
-        tasks = wait_for(_make_api().get("/task/list"))
+    async def find(self, idempotency_key: str) -> JobRef | None:
+        tasks = await _make_api().get("/task/list")
         for task in tasks if isinstance(tasks, list) else []:
             if task.get("state") == idempotency_key:
                 return {"id": str(task["id"])}
         return None
 
-    def poll(self, ref: JobRef) -> JobStatus:
-        task = _fetch_task(ref)
+    async def poll(self, ref: JobRef) -> JobStatus:
+        task = await _fetch_task(ref)
         state, percent = task.get("status"), _read_percent(task)
         if state in ("FAILURE", "CANCEL"):
             return JobStatus("failed", percent, "Failed", raw=task, error=_make_failure(task))
@@ -122,11 +122,11 @@ class MidjourneyProvider:
             return JobStatus("succeeded", 100.0, "Completed", [_read_output(task)], task)
         return JobStatus("running", percent, _MESSAGES.get(str(state), "Waiting"), raw=task)
 
-    def cancel(self, ref: JobRef) -> bool:
+    async def cancel(self, ref: JobRef) -> bool:
         """Only some proxies (trueai-org's) can cancel; the original has no such route."""
         try:
-            wait_for(_make_api().post(f"/task/{ref['id']}/cancel", {}))
-            return _fetch_task(ref).get("status") in ("FAILURE", "CANCEL")
+            await _make_api().post(f"/task/{ref['id']}/cancel", {})
+            return (await _fetch_task(ref)).get("status") in ("FAILURE", "CANCEL")
         except (NotFound, InvalidInput, Conflict):  # the job has ended
             return False
 
@@ -181,8 +181,8 @@ def _make_refusal(answer: Mapping[str, Any], path: str) -> ProviderError:
     return kinds.get(code, ServerError)(text, details=details)
 
 
-def _fetch_task(ref: JobRef) -> dict[str, Any]:
-    task = wait_for(_make_api().get(f"/task/{ref['id']}/fetch"))
+async def _fetch_task(ref: JobRef) -> dict[str, Any]:
+    task = await _make_api().get(f"/task/{ref['id']}/fetch")
     if not isinstance(task, dict):
         raise NotFound(f"midjourney has no job {ref['id']}")
     return task

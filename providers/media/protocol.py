@@ -72,7 +72,7 @@ class Preview:
 
 
 class MediaProvider(Protocol):
-    """All methods are synchronous and run in worker threads. They raise only ProviderError."""
+    """Raises only ProviderError. No method blocks for long: others share the event loop."""
 
     @property
     def name(self) -> str: ...
@@ -92,7 +92,7 @@ class MediaProvider(Protocol):
     def find_missing_variable(self) -> str | None:
         """Returns the environment variable that has to be set first, None if the provider can be used."""
 
-    def submit(
+    async def submit(
         self,
         action: str,
         prompt: str | None,
@@ -100,12 +100,12 @@ class MediaProvider(Protocol):
         source_data: SourceData | None,
         idempotency_key: str,
     ) -> JobRef: ...
-    def find(self, idempotency_key: str) -> JobRef | None:
+    async def find(self, idempotency_key: str) -> JobRef | None:
         """Returns the job that was submitted with this key, if the provider can search for it. Called before another
         submission if the answer to the first one was lost in a crash or with its connection."""
 
-    def poll(self, ref: JobRef) -> JobStatus: ...
-    def cancel(self, ref: JobRef) -> bool:
+    async def poll(self, ref: JobRef) -> JobStatus: ...
+    async def cancel(self, ref: JobRef) -> bool:
         """Cancels the job. Returns False if the provider cannot cancel, or the job has ended."""
 
     def preview(self, action: str, params: ActionParams) -> Preview:

@@ -1,26 +1,21 @@
-"""An interrupt ends the pause between two polls. Interrupts of a submission are in test_media_crashes.py."""
+"""A generation is interrupted wherever it waits. Interrupts of a submission are in test_media_crashes.py."""
 
-import threading
+from collections.abc import Callable
 
-from dramatiq.middleware import Interrupt, raise_thread_exception
+from state import cancel
+from tests.actors.test_media import submit_media
+from tests.providers.servers import MidjourneyServer
+from tests.support.eventually import eventually
+from tests.support.following import wait_until_finished
+from tests.support.workers import WorkerTree
 
-from actors.mediajob import pause
 
-
-def test_an_interrupt_ends_a_pause() -> None:
-    started = threading.Event()
-    ended_by: list[type[BaseException]] = []
-
-    def run() -> None:
-        try:
-            started.set()
-            pause(60)
-        except BaseException as stopped:
-            ended_by.append(type(stopped))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert started.wait(10)
-    raise_thread_exception(thread.ident, Interrupt)
-    thread.join(30)
-    assert ended_by == [Interrupt]
+def test_a_cancel_ends_the_pause_between_two_polls(
+    worker: Callable[..., WorkerTree], trusted: None, midjourney_server: MidjourneyServer
+) -> None:
+    worker(actors="actors,tests.actors.slowpolls")
+    task_id = submit_media(provider="midjourney")
+    eventually(lambda: [job.polls for job in midjourney_server.jobs.all()] == [1], what="the first poll")
+    cancel(task_id)
+    assert wait_until_finished(task_id).status == "canceled"
+    assert midjourney_server.jobs.all()[0].canceled

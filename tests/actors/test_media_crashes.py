@@ -8,14 +8,21 @@ from typing import Any
 import psycopg
 import pytest
 
-from state import Task, cancel, get_attempts, get_events, get_task
+from state import Task, cancel, get_attempts, get_task, pause, resume
 from state.media.generations import get_generation
 from tests.actors.conftest import Checkpoint, Start
 from tests.actors.test_media import submit_media
 from tests.providers.servers import LeonardoServer, MidjourneyServer
 from tests.providers.servers.jobs import Job, picture
 from tests.support.eventually import eventually
-from tests.support.following import get_error, read_contents, wait_for_attempt, wait_until_finished
+from tests.support.following import (
+    get_error,
+    get_stages,
+    read_contents,
+    wait_for_attempt,
+    wait_for_status,
+    wait_until_finished,
+)
 from tests.support.observer import Observer
 from tests.support.postgres import TestPostgres
 
@@ -156,6 +163,29 @@ def test_a_shutdown_waits_for_the_answer_that_is_being_paid_for(
     assert check_completed_once(task_id, leonardo_server).attempt == 1
 
 
+def test_a_pause_waits_for_the_answer_that_is_being_paid_for(
+    start: Start,
+    trusted: None,
+    leonardo_server: LeonardoServer,
+    monkeypatch: pytest.MonkeyPatch,
+    checkpoint: Checkpoint,
+) -> None:
+    start()
+
+    def pause_and_wait() -> None:
+        pause(task_id)
+        eventually(lambda: "seen" in get_stages(task_id))
+
+    call_after_accept(leonardo_server, monkeypatch, pause_and_wait)
+    task_id = submit_media(provider="leonardo", delay_seconds=1)
+    wait_for_status(task_id, "paused")
+    [job] = leonardo_server.jobs.all()
+    saved = checkpoint(task_id)
+    assert (saved["job"]["id"], saved["submitting"]) == (job.id, None)
+    resume(task_id)
+    check_completed_once(task_id, leonardo_server)
+
+
 def test_the_database_is_away_when_the_answer_comes(
     start: Start,
     trusted: None,
@@ -217,7 +247,7 @@ def test_a_cancel_stops_the_job_at_the_provider(
 
         def cancel_and_wait() -> None:
             cancel(task_id)
-            eventually(lambda: "seen" in [event.data.get("stage") for event in get_events(task_id)])
+            eventually(lambda: "seen" in get_stages(task_id))
 
         call_after_accept(midjourney_server, monkeypatch, cancel_and_wait)
         task_id = submit_media(provider="midjourney", delay_seconds=1)

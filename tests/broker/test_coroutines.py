@@ -60,12 +60,12 @@ def test_two_hundred_are_inside_at_once_beside_two_threads(worker: Start, tmp_pa
 
 
 def test_tasks_in_queues_of_the_other_kind_find_their_places(worker: Start, tmp_path: Path) -> None:
-    """All actors of `language` are async, all of `media` are sync; a submit may name another queue."""
+    """All actors of `language` are async, all of `gated` are sync; a submit may name another queue."""
     worker(actors=ACTORS, threads=1, coroutines=2)
     payload = {"journal": str(tmp_path / "journal")}
     for _ in range(2):  # the second time, the worker knows the queue as one of both kinds
         sync = submit_many([NewTask("sits", payload, queue="language") for _ in range(2)])
-        asynchronous = submit_many([NewTask("waits", payload, queue="media") for _ in range(3)])
+        asynchronous = submit_many([NewTask("waits", payload, queue="gated") for _ in range(3)])
         assert {ended(task_id).status for task_id in [*sync, *asynchronous]} == {"completed"}
         loops = {get_task(task_id).result for task_id in asynchronous}
         assert len(loops) == 1

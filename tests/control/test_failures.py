@@ -9,6 +9,7 @@ import pytest
 
 import actors  # noqa: F401  (sets the broker)
 from broker.execution.failures import describe, find_requested_wait
+from providers.blocking import wait_for
 from providers.errors import make_error_from_response
 from state import NewTask, get_task, submit, submit_many
 from tests.control.servers import answering
@@ -67,7 +68,7 @@ def fail_by_status(way: str, status: int) -> BaseException:
     request = httpx2.Request("GET", "https://example.com")
     response = httpx2.Response(status, headers={"Retry-After": "12"}, request=request)
     if way == "provider":
-        return make_error_from_response(response, "example")
+        return wait_for(make_error_from_response(response, "example"))
     if way == "requests":
         return RequestsError(response)
     return httpx2.HTTPStatusError(f"{status}", request=request, response=response)

@@ -40,7 +40,7 @@ def test_a_provider_is_paid_once_although_the_worker_is_killed_twenty_times(
             return {get_task(task_id).status for task_id in tasks.values()} == {"completed"}
 
         while not all_done():  # each worker meets one of the points and dies, but for the last
-            tree = worker(threads=1, actors=ACTORS)
+            tree = worker(coroutines=1, actors=ACTORS)
             eventually(lambda: tree.process.poll() is not None or all_done(), timeout=60, every=0.1)  # noqa: B023
         assert len(list(plan.iterdir())) <= 1  # a poll less, and the last point is never met
         asked = Counter(job.prompt for job in server.jobs.all())

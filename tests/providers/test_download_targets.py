@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from providers import guarded
-from providers.download import DownloadPolicy, download
+from providers.download import DownloadPolicy
 from providers.errors import PermissionDenied, ProviderError
 from providers.settings import DownloadSettings, list_wrong_variables
-from providers.upload import upload
+from tests.providers.media import download, upload
 from tests.providers.servers.raw import RawServer, respond
 
 Tls = tuple[ssl.SSLContext, ssl.SSLContext]  # of a server, and of a client that trusts it

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from providers import errors
+from providers.blocking import wait_for
 from providers.errors import (
     MAX_EXCERPT,
     ProviderError,
     find_error_class,
     make_error_from_exception,
-    make_error_from_response,
     make_excerpt,
 )
 from state.http_errors import parse_retry_after
@@ -24,6 +24,10 @@ REQUEST = httpx2.Request("POST", "https://example.com/v1", headers={"Authorizati
 
 def response(status: int, text: str = "", **headers: str) -> httpx2.Response:
     return httpx2.Response(status, text=text, headers=headers, request=REQUEST)
+
+
+def make_error(answer: httpx2.Response, service: str) -> ProviderError:
+    return wait_for(errors.make_error_from_response(answer, service))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +52,7 @@ def response(status: int, text: str = "", **headers: str) -> httpx2.Response:
     ],
 )
 def test_status_becomes_type_and_category(status: int, name: str, category: str) -> None:
-    error = make_error_from_response(response(status, "no"), "leonardo")
+    error = make_error(response(status, "no"), "leonardo")
     assert (error.type, error.category) == (name, category)
     assert error.details == {"service": "leonardo", "status": status, "body": "no"}
     assert str(error) == f"leonardo answered {status}: no"
@@ -88,18 +92,18 @@ def test_retry_after_takes_any_text(value: str) -> None:
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503])
 def test_retry_after_is_kept_for_a_transient_status(status: int) -> None:
-    assert make_error_from_response(response(status, **{"Retry-After": "12"}), "x").retry_after == 12
-    assert make_error_from_response(response(400, **{"Retry-After": "12"}), "x").retry_after is None
+    assert make_error(response(status, **{"Retry-After": "12"}), "x").retry_after == 12
+    assert make_error(response(400, **{"Retry-After": "12"}), "x").retry_after is None
 
 
 def test_a_long_body_is_cut() -> None:
-    error = make_error_from_response(response(500, "long " * 1000), "x")
+    error = make_error(response(500, "long " * 1000), "x")
     assert len(str(error)) < 600
 
 
 def test_credentials_do_not_get_into_messages() -> None:
     body = "key abc-very-secret of header Bearer abc-very-secret, or sk-or-v1-00112233445566 is wrong"
-    error = make_error_from_response(response(401, body), "x")
+    error = make_error(response(401, body), "x")
     assert "secret" not in str(error) + str(error.details)
     assert "sk-or" not in str(error) + str(error.details)
     assert "is wrong" in str(error)
@@ -112,15 +116,15 @@ def test_no_half_of_a_key_is_left_where_a_body_is_cut(streamed: bool) -> None:
         body = "." * position + "abc-very-secret" + "." * 30_000
         if streamed:
             stream = httpx2.ByteStream(body.encode())
-            error = make_error_from_response(httpx2.Response(401, stream=stream, request=REQUEST), "x")
+            error = make_error(httpx2.Response(401, stream=stream, request=REQUEST), "x")
         else:
-            error = make_error_from_response(response(401, body), "x")
+            error = make_error(response(401, body), "x")
         assert not set("abcverysecret") & set(error.details["body"])
 
 
 def test_moderation_means_invalid_input_with_any_of_its_statuses() -> None:
-    assert make_error_from_response(response(403, "content moderation filter: naked"), "x").type == "InvalidInput"
-    assert make_error_from_response(response(403, "not your plan"), "x").type == "PermissionDenied"
+    assert make_error(response(403, "content moderation filter: naked"), "x").type == "InvalidInput"
+    assert make_error(response(403, "not your plan"), "x").type == "PermissionDenied"
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from providers.download import DownloadPolicy, download
+from providers.download import DownloadPolicy
 from providers.errors import AuthenticationFailed, InvalidInput, NotFound, PermissionDenied, ProviderError, ServerError
-from providers.media import registry
 from providers.media.protocol import SourceData
-from tests.providers.media import poll_to_end, source_of, submit
+from tests.providers.media import cancel, download, find, poll, poll_to_end, source_of, submit
 from tests.providers.servers import LeonardoServer
 from tests.providers.servers.jobs import picture
 
@@ -115,13 +114,13 @@ def test_a_wrong_key_is_an_authentication_error_though_it_may_answer_500(
 def test_no_key_at_all(leonardo_server: LeonardoServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LEONARDO_API_KEY")
     with pytest.raises(AuthenticationFailed, match="LEONARDO_API_KEY"):
-        registry.get("leonardo").poll({"kind": "generation", "id": "x"})
+        poll("leonardo", {"kind": "generation", "id": "x"})
 
 
 def test_it_cannot_cancel_nor_find(leonardo_server: LeonardoServer) -> None:
     ref = submit("leonardo")
-    assert registry.get("leonardo").cancel(ref) is False
-    assert registry.get("leonardo").find("key-1") is None
+    assert cancel("leonardo", ref) is False
+    assert find("leonardo", "key-1") is None
 
 
 def test_an_upload_to_a_host_inside_is_refused(leonardo_server: LeonardoServer, image: bytes) -> None:

@@ -1,28 +1,30 @@
 """Provider `local`: real pictures, the same ones again, step by step."""
 
+import asyncio
 import base64
-import ctypes
 import io
-import threading
-import time
 
 import pytest
 from PIL import Image
 
+from providers.blocking import wait_for
 from providers.errors import InvalidInput
 from providers.media import local, registry
 from providers.media.local import LocalProvider
-from providers.media.protocol import JobRef, Output, SourceData
-from tests.providers.media import poll_to_end, source_of, submit
+from providers.media.protocol import JobRef, JobStatus, Output, SourceData
+from tests.providers.media import cancel, poll, poll_to_end, source_of, submit
 
 FAST = {"step_seconds": 0, "width": 64, "height": 48}
 
 
 def pictures(ref: JobRef, provider: LocalProvider | None = None) -> list[bytes]:
-    painter = provider or registry.get("local")
-    while (status := painter.poll(ref)).state == "running":
-        pass
-    return [data_of(output) for output in status.outputs]
+    async def paint() -> JobStatus:
+        painter = provider or registry.get("local")
+        while (status := await painter.poll(ref)).state == "running":
+            pass
+        return status
+
+    return [data_of(output) for output in wait_for(paint()).outputs]
 
 
 def data_of(output: Output) -> bytes:
@@ -55,9 +57,9 @@ def test_a_job_of_a_process_that_died_starts_again_and_gives_the_same() -> None:
     ref = submit("local", params={**FAST, "steps": 5})
     expected = pictures(ref)
     provider, other = LocalProvider(), LocalProvider()
-    assert provider.poll(ref).percent == 20
-    assert provider.poll(ref).percent == 40
-    assert other.poll(ref).percent == 20
+    assert wait_for(provider.poll(ref)).percent == 20
+    assert wait_for(provider.poll(ref)).percent == 40
+    assert wait_for(other.poll(ref)).percent == 20
     assert pictures(ref, other) == pictures(ref, provider) == expected
 
 
@@ -89,41 +91,38 @@ def test_a_source_that_is_no_image_is_refused(image: bytes) -> None:
 
 
 def test_cancel_forgets_the_job() -> None:
-    provider, ref = LocalProvider(), submit("local", params={**FAST, "steps": 5})
-    provider.poll(ref)
-    assert provider.cancel(ref)
-    assert not provider.cancel(ref)
-    assert provider.poll(ref).percent == 20
+    ref = submit("local", params={**FAST, "steps": 5})
+    poll("local", ref)
+    assert cancel("local", ref)
+    assert not cancel("local", ref)
+    assert poll("local", ref).percent == 20
 
 
-def test_abandoned_jobs_do_not_pile_up() -> None:
+def test_many_jobs_at_once_all_end_and_abandoned_ones_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
     provider = LocalProvider()
-    for number in range(local.MAX_JOBS + 10):
-        provider.poll(submit("local", params={**FAST, "steps": 2}, key=f"key-{number}"))
-    assert len(provider._jobs) == local.MAX_JOBS
+    refs = [submit("local", params={**FAST, "steps": 2}, key=f"key-{number}") for number in range(100)]
+
+    async def poll_each() -> list[str]:
+        return [(await provider.poll(ref)).state for ref in refs]
+
+    assert set(wait_for(poll_each())) == {"running"}
+    assert set(wait_for(poll_each())) == {"succeeded"}
+    monkeypatch.setattr(local, "IDLE_SECONDS", 0)
+    wait_for(poll_each())
+    assert len(provider._jobs) == 1
 
 
-def test_an_interrupt_raised_into_the_thread_is_noticed_at_once() -> None:
-    class Interrupted(BaseException):
-        pass
+def test_a_canceled_poll_ends_at_once_and_starts_the_picture_again() -> None:
+    provider, ref = LocalProvider(), submit("local", params={**FAST, "steps": 5, "step_seconds": 60})
+    quick = {**ref, "params": {**ref["params"], "step_seconds": 0}}
 
-    ended = threading.Event()
+    async def cancel_the_second_step() -> None:
+        await provider.poll(quick)
+        await asyncio.wait_for(provider.poll(ref), 0.1)
 
-    def work() -> None:
-        try:
-            poll_to_end("local", submit("local", params={**FAST, "step_seconds": 60}))
-        except Interrupted:
-            ended.set()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert thread.ident is not None
-    began = time.monotonic()
-    while not ended.is_set() and time.monotonic() - began < 10:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Interrupted))
-        ended.wait(0.2)
-    thread.join(10)
-    assert ended.is_set()
+    with pytest.raises(TimeoutError):
+        wait_for(cancel_the_second_step())
+    assert wait_for(provider.poll(quick)).percent == 20
 
 
 def test_preview_says_what_is_known() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from providers.download import DownloadPolicy, download
+from providers.download import DownloadPolicy
 from providers.errors import (
     AuthenticationFailed,
     InvalidInput,
@@ -14,9 +14,8 @@ from providers.errors import (
     ServerError,
     ServiceUnavailable,
 )
-from providers.media import registry
 from providers.media.protocol import SourceData
-from tests.providers.media import poll_to_end, source_of, submit
+from tests.providers.media import cancel, download, find, poll, poll_to_end, source_of, submit
 from tests.providers.servers import MidjourneyServer, midjourney
 from tests.providers.servers.jobs import picture
 
@@ -70,28 +69,27 @@ def test_describe_gives_text(midjourney_server: MidjourneyServer, image: bytes) 
 
 
 def test_a_submit_whose_answer_was_lost_is_found_by_its_key(midjourney_server: MidjourneyServer) -> None:
-    provider = registry.get("midjourney")
-    assert provider.find("key-7") is None
+    assert find("midjourney", "key-7") is None
     ref = submit("midjourney", key="key-7")
     submit("midjourney", key="key-8")
-    assert provider.find("key-7") == ref
+    assert find("midjourney", "key-7") == ref
 
 
 def test_cancel_where_the_proxy_can(midjourney_server: MidjourneyServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    provider, ref = registry.get("midjourney"), submit("midjourney")
-    assert provider.cancel(ref)
-    assert provider.poll(ref).state == "failed"
+    ref = submit("midjourney")
+    assert cancel("midjourney", ref)
+    assert poll("midjourney", ref).state == "failed"
     done = submit("midjourney")
     poll_to_end("midjourney", done)
-    assert not provider.cancel(done)
+    assert not cancel("midjourney", done)
     midjourney_server.faults.add("cancel", 409)
-    assert not provider.cancel(done)
+    assert not cancel("midjourney", done)
     midjourney_server.faults.add("cancel", 503)
     with pytest.raises(ServiceUnavailable):
-        provider.cancel(done)
+        cancel("midjourney", done)
     with MidjourneyServer(can_cancel=False) as server:
         monkeypatch.setenv("MIDJOURNEY_BASE_URL", server.base_url)
-        assert not provider.cancel(submit("midjourney"))
+        assert not cancel("midjourney", submit("midjourney"))
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,7 @@ def test_a_wrong_secret_and_none_at_all(midjourney_server: MidjourneyServer, mon
         submit("midjourney")
     monkeypatch.delenv("MIDJOURNEY_BASE_URL")
     with pytest.raises(AuthenticationFailed, match="MIDJOURNEY_BASE_URL"):
-        registry.get("midjourney").poll({"id": "x"})
+        poll("midjourney", {"id": "x"})
 
 
 def test_the_second_job_waits_in_the_proxy_s_queue_and_is_counted(midjourney_server: MidjourneyServer) -> None:

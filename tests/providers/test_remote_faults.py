@@ -12,8 +12,7 @@ from providers.embedding import registry as embeddings
 from providers.errors import ProviderError
 from providers.language import registry as languages
 from providers.language.protocol import Message
-from providers.media import registry as media
-from tests.providers.media import submit
+from tests.providers.media import poll, submit
 from tests.providers.servers.raw import RawServer, respond
 
 Call = Callable[[], object]
@@ -45,7 +44,7 @@ def complete() -> str:
 
 def submitted_then_polled(name: str) -> Call:
     ref = submit(name)
-    return lambda: media.get(name).poll(ref)
+    return lambda: poll(name, ref)
 
 
 CALLS: dict[str, tuple[str, str, Callable[[], Call]]] = {
@@ -99,7 +98,7 @@ def test_an_answer_that_trickles_ends_at_the_timeout(monkeypatch: pytest.MonkeyP
         monkeypatch.setenv("MIDJOURNEY_BASE_URL", server.origin)
         began = time.monotonic()
         with pytest.raises(ProviderError, match="did not finish") as caught:
-            media.get("midjourney").poll({"id": "1"})
+            poll("midjourney", {"id": "1"})
         released.set()
     assert caught.value.type == "NetworkTimeout"
     assert time.monotonic() - began < 5
@@ -110,7 +109,7 @@ def test_an_endless_answer_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     with RawServer(respond(b"[" * 300_000)) as server:
         monkeypatch.setenv("MIDJOURNEY_BASE_URL", server.origin)
         with pytest.raises(ProviderError, match="more than 100000 bytes"):
-            media.get("midjourney").poll({"id": "1"})
+            poll("midjourney", {"id": "1"})
 
 
 @pytest.mark.parametrize("body", ["[]", '"text"', "17", "null", '{"sdGenerationJob": 5}', '{"sdGenerationJob": {}}'])

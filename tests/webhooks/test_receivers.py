@@ -191,7 +191,7 @@ def test_a_slow_receiver_holds_up_nobody(board: Board, receivers: Callable[..., 
     ])  # fmt: skip
 
 
-def test_who_names_many_receivers_holds_few_threads(board: Board) -> None:
+def test_who_names_many_receivers_holds_few_places(board: Board) -> None:
     for port in range(1, 21):
         board.complete(f"https://example.com:{port}/", tenant="greedy")
     board.complete("https://example.com/", tenant="acme")

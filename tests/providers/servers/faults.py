@@ -1,5 +1,6 @@
 """Faults that a test server shows on demand."""
 
+import asyncio
 import re
 from collections import defaultdict, deque
 
@@ -11,14 +12,20 @@ _IN_PROMPT = re.compile(r"fault:(\w+)")
 
 
 class Faults:
-    """`add("poll", 503)` makes the next poll fail; a prompt with `fault:503` fails at submit."""
+    """`add("poll", 503)` makes the next poll fail; a prompt with `fault:503` fails at submit. The answer to a request
+    that is `slow` waits for `let_go`."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[int | str]] = defaultdict(deque)
         self.retry_after = "7"
+        self.slow = 0  # requests that wait now
+        self._let_go = False
 
     def add(self, stage: str, *kinds: int | str) -> None:
         self._waiting[stage].extend(kinds)
+
+    def let_go(self) -> None:
+        self._let_go = True
 
     def take(self, stage: str) -> int | str | None:
         waiting = self._waiting[stage]
@@ -30,6 +37,9 @@ class Faults:
         kind = self.take(stage) or (asked.group(1) if asked else None)
         if kind is None:
             return None
+        if kind == "slow":
+            await self._hold()
+            return None
         if str(kind).isdigit():
             headers = {"Retry-After": self.retry_after} if int(kind) in (429, 503) else {}
             return JSONResponse({"error": f"a fault: {kind}"}, int(kind), headers)
@@ -38,6 +48,12 @@ class Faults:
         if kind == "cut":
             return CutResponse()
         return Response('{"broken": ', media_type="application/json")
+
+    async def _hold(self) -> None:
+        self.slow += 1
+        while not self._let_go:  # noqa: ASYNC110  (set by another thread)
+            await asyncio.sleep(0.02)
+        self.slow -= 1
 
 
 class CutResponse(Response):

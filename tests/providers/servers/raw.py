@@ -1,6 +1,7 @@
 """A TCP listener that does what a test says, byte by byte, and counts who came."""
 
 import contextlib
+import re
 import socketserver
 import ssl
 import threading
@@ -27,7 +28,7 @@ class RawServer:
             def handle(self) -> None:
                 outer.connections += 1
                 with contextlib.suppress(OSError):
-                    outer.requests.append(_request_head(self.request))
+                    outer.requests.append(_read_request(self.request))
                     if script:
                         script(self.request)
 
@@ -49,14 +50,21 @@ class RawServer:
         self._thread.join(10)
 
 
-def _request_head(connection: socket) -> bytes:
-    head = b""
-    while b"\r\n\r\n" not in head:
-        received = connection.recv(4096)
+def _read_request(connection: socket) -> bytes:
+    """Reads all of it: to close a connection with unread bytes would cut off the answer."""
+    request = b""
+    while not _is_complete(request):
+        received = connection.recv(65536)
         if not received:
             break
-        head += received
-    return head
+        request += received
+    return request
+
+
+def _is_complete(request: bytes) -> bool:
+    head, end, body = request.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: (\d+)", head)
+    return bool(end) and len(body) >= (int(length[1]) if length else 0)
 
 
 def respond(body: bytes = b"", *headers: str, status: str = "200 OK") -> Callable[[socket], None]:

@@ -3,26 +3,34 @@
 import json
 import logging
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Literal
 
 import structlog
 from structlog.typing import EventDict
 
-from state.masking import mask, mask_data
+from state.masking import mask, mask_data, may_announce
 from state.settings import get_settings
 
 
-class _CurrentStderr:
+class _CurrentStderr(threading.local):
     """Writes to the current sys.stderr: Dramatiq replaces it after the fork, and loggers are made before."""
 
+    kept: list[str] | None = None  # lines that this thread writes later, all at once
+
     def write(self, text: str) -> int:
-        return sys.stderr.write(text)
+        if self.kept is None:
+            return sys.stderr.write(text)
+        self.kept.append(text)
+        return len(text)
 
     def flush(self) -> None:
-        sys.stderr.flush()
+        if self.kept is None:
+            sys.stderr.flush()
 
 
 _stderr = _CurrentStderr()
@@ -103,6 +111,19 @@ def log_request(event: str, **fields: object) -> None:
         log.info(event, **fields)
 
 
+@contextmanager
+def write_together() -> Iterator[None]:
+    """The lines of this thread are written at the end of the block, in one call of the system."""
+    kept: list[str] = []
+    _stderr.kept = kept
+    try:
+        yield
+    finally:
+        _stderr.kept = None
+        _stderr.write("".join(kept))
+        _stderr.flush()
+
+
 def log_transitions(rows: Sequence[dict[str, Any]], **common: str | None) -> None:
     log_transitions_as("info", rows, **common)
 
@@ -156,4 +177,10 @@ def _format_now() -> str:
 def _format_bound(**more: str) -> str:
     """Returns what the application has bound, and more, as further members of a line."""
     bound = {**structlog.contextvars.get_contextvars(), **more}
-    return f", {_encode(mask_data(bound))[1:-1]}" if bound else ""
+    return "".join([_format_member(name, value) for name, value in bound.items()])
+
+
+def _format_member(name: str, value: object) -> str:
+    if may_announce(name):
+        return f", {_encode(mask_data({name: value}))[1:-1]}"
+    return f", {_quote(name)}: {_encode(mask_data(value))}"  # such as the id of a request, which each line has

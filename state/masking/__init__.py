@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from state.masking.environment import list_forms, list_known_secrets
 from state.masking.patterns import PARTS, SHAPES, URL_LOGIN, URL_TOKEN, get_names
 
-__all__ = ["MASK", "forget_secrets", "mask", "mask_data", "mask_ends", "mask_start"]
+__all__ = ["MASK", "forget_secrets", "mask", "mask_data", "mask_ends", "mask_start", "may_announce"]
 
 MASK = "***"
 
@@ -74,10 +75,17 @@ def mask_data(value: Any, depth: int = 0) -> Any:
     return mask_ends(_describe(value), _MOST)
 
 
+@lru_cache(maxsize=1000)
+def may_announce(name: str) -> bool:
+    """Returns whether a value with this name may be a secret because of the name."""
+    return mask(name) != name or get_names().may_announce(name)
+
+
 def forget_secrets() -> None:
     """Makes the next call read the environment and the settings again."""
     list_known_secrets.cache_clear()
     get_names.cache_clear()
+    may_announce.cache_clear()
 
 
 def _mask_container(value: Any, depth: int) -> Any:

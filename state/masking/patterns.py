@@ -93,6 +93,10 @@ class Names:
             value = value.decode("latin-1")
         return isinstance(value, str) and bool(self.vague.fullmatch(name) and re.fullmatch(_KEY_LIKE, value))
 
+    def may_announce(self, name: str) -> bool:
+        """Returns whether some value with this name is a secret."""
+        return bool(self.telling.fullmatch(name) or self.vague.fullmatch(name))
+
 
 @cache
 def get_names() -> Names:

@@ -11,7 +11,7 @@ from state.agents.guard import require_may_create
 from state.database import Parameters, Row, fetch, retrying
 from state.database.errors import TRANSIENT, kind_of
 from state.errors import NotReady, TaskNotFound
-from state.logs import log_transitions
+from state.logs import log_transitions, write_together
 from state.tasks.new_task import NewTask
 from state.tasks.reads import Task, get_task, get_tasks_of_many
 from state.tasks.submission import insert_many, insert_one
@@ -80,9 +80,10 @@ def _insert(new: Sequence[tuple[Asked[NewTask], Row]]) -> list[Task | Exception]
         if not _says_something_of_a_row(failure):
             return [failure] * len(new)
         return [_try(each.context.run, _insert_alone, each, row) for each, row in new]
-    for each, row in new:
-        if (known := inserted.get(row["id"])) is not None:
-            each.context.run(log_transitions, [known], **{"from": None})
+    with write_together():
+        for each, row in new:
+            if (known := inserted.get(row["id"])) is not None:
+                each.context.run(log_transitions, [known], **{"from": None})
     read = _read_back([row["id"] for _, row in new if not _is_complete(inserted.get(row["id"]))])
     return [_answer(each, row, inserted.get(row["id"]), read) for each, row in new]
 

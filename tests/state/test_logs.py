@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
+import structlog
 
-from state.logs import log_transitions
+from state.logs import log_transitions, write_together
 
 Lines = list[dict[str, Any]]
 
@@ -56,3 +57,26 @@ def test_what_is_the_same_for_all_comes_before_what_a_row_says(logged: Any) -> N
     assert (line["from"], line["worker"], len(line["tasks"])) == (None, None, 2)
     lines = logged([move(1, worker_id="w1"), move(2, worker_id="w2")])
     assert [line["worker"] for line in lines] == ["w1", "w2"]
+
+
+def test_what_the_application_has_bound_is_on_the_line_and_masked(logged: Any) -> None:
+    with structlog.contextvars.bound_contextvars(
+        request_id="rq_1", api_key="hunter2", key="a", sizes=[1, "sk-" + "a" * 24]
+    ):
+        [line] = logged([move(1)])
+    assert (line["request_id"], line["api_key"], line["key"], line["sizes"]) == ("rq_1", "***", "a", [1, "***"])
+
+
+def test_lines_can_be_written_together(logged: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with write_together():
+        assert logged([move(1)]) == []
+        log_transitions([move(2)])
+        assert not capsys.readouterr().err
+    assert [json.loads(line)["task_id"] for line in capsys.readouterr().err.splitlines()] == ["tq_1", "tq_2"]
+
+
+def test_what_was_kept_is_written_also_after_an_error(capsys: pytest.CaptureFixture[str], logged: Any) -> None:
+    with pytest.raises(ValueError, match="later"), write_together():
+        log_transitions([move(1)])
+        raise ValueError("later")
+    assert json.loads(capsys.readouterr().err)["task_id"] == "tq_1"

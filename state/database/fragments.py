@@ -30,7 +30,7 @@ def _fill_in(text: str) -> LiteralString:
 
 @cache
 def _fragment(name: str) -> LiteralString:
-    return _lists().get(name) or _strip((_FOLDER / f"{name}.sql").read_text())
+    return _lists().get(name) or read_code(_FOLDER / f"{name}.sql")  # a fragment may have others in it
 
 
 @cache

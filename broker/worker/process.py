@@ -37,7 +37,7 @@ from state.tracing import configure_tracing, flush_traces
 from state.workers import registry
 from state.workers.identity import Identity
 from state.workers.leases import as_json
-from state.workers.processes import hide_memory
+from state.workers.processes import hide_memory, relieve_collector
 
 _STOP_TIMEOUT = 2.0  # seconds for interrupted code to end
 _QUICK_STOP_TIMEOUT = 0.5
@@ -48,6 +48,7 @@ class WorkerProcess:
         self, queues: Sequence[str], threads: int, deliver: Callable[[Execution], None], event_loop: EventLoopThread
     ) -> None:
         hide_memory()
+        relieve_collector()
         prepare_replacement()
         self.identity = Identity.of_this_process()
         places = get_settings().coroutines

@@ -22,7 +22,7 @@ from state.errors import StateError
 from state.logs import configure_logs
 from state.tasks.catalog import load_actors
 from state.tracing import configure_tracing, flush_traces
-from state.workers.processes import hide_memory
+from state.workers.processes import hide_memory, relieve_collector
 from taskapi.access.control import AccessControl
 from taskapi.api.batcher import Batcher
 from taskapi.api.openapi import make_operation
@@ -152,6 +152,7 @@ def create_app(pace: Pace | None = None, caller: Caller | None = None, *, import
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         hide_memory()
+        relieve_collector()
         configure_tracing("callboard-server")
         await run_in_threadpool(get_database().pool)
         feed = app.state.feed = Feed(pace or Pace())

@@ -65,7 +65,7 @@ def parse(raw: bytes) -> Any:
     if _count_containers(raw) > MAX_CONTAINERS:
         raise UnsafeJson(f"more than {MAX_CONTAINERS} objects and lists")
     try:
-        value = json.loads(raw, parse_constant=_refuse_constant)
+        value = _decode(raw.decode())
     except UnsafeJson:
         raise
     except RecursionError:
@@ -88,7 +88,7 @@ def _count_containers(raw: bytes) -> int:
 
 
 def dump(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _encode(value)
 
 
 def clean_text(text: str, limit: int = 10_000) -> str:
@@ -123,3 +123,8 @@ def _format(path: _Path) -> str:
 
 def _refuse_constant(name: str) -> Any:
     raise UnsafeJson(f"{name} is not valid JSON")
+
+
+# json.loads and json.dumps would make these anew for each text.
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode

@@ -115,6 +115,8 @@ class Task(Unvalidated):
         return self.status in FINISHED
 
     def without_tracebacks(self) -> Self:
+        if self.error is None and not self.error_history:
+            return self
         hidden = {"error": hide_traceback(self.error), "error_history": list(map(hide_traceback, self.error_history))}
         return self._construct({**self.__dict__, **hidden})
 

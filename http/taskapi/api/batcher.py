@@ -4,11 +4,9 @@ timer: a lonely request is served at once."""
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, copy_context
 from typing import Generic, NamedTuple, TypeVar
-
-import anyio
-import anyio.to_thread
 
 from state.access.caller import Caller
 from state.tasks.sharing import Asked
@@ -40,16 +38,16 @@ class Batcher(Generic[_Wanted, _Found, _Answer]):
         self._waiting: deque[_Waiting[_Wanted, _Answer]] = deque()
         self._servers: set[asyncio.Task[None]] = set()
         self._under_way = 0
-        self._limiter = anyio.CapacityLimiter(_AT_ONCE)  # threads of its own: slow requests must not delay these
+        self._threads = ThreadPoolExecutor(_AT_ONCE, "batch")  # of its own: slow requests must not delay these
+        self._loop = asyncio.get_running_loop()
 
     async def ask(self, wanted: _Wanted, caller: Caller) -> _Answer:
         """Returns the answer. If the one that asks is canceled, what it has asked for is done all the same."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[_Answer] = loop.create_future()
+        answer: asyncio.Future[_Answer] = self._loop.create_future()
         self._waiting.append(_Waiting(Asked(wanted, caller, copy_context()), answer))
         if self._under_way < _AT_ONCE:
             self._under_way += 1
-            server = loop.create_task(self._serve_all(), context=Context())  # what it logs is not of this request
+            server = self._loop.create_task(self._serve_all(), context=Context())  # what it logs is not of this request
             self._servers.add(server)
             server.add_done_callback(self._servers.discard)
         return await answer
@@ -58,6 +56,7 @@ class Batcher(Generic[_Wanted, _Found, _Answer]):
         """Returns when all that was asked for has been done."""
         while self._servers:
             await asyncio.wait(self._servers)
+        self._threads.shutdown(wait=False)
 
     async def _serve_all(self) -> None:
         """Serves batch after batch until nobody waits."""
@@ -70,8 +69,7 @@ class Batcher(Generic[_Wanted, _Found, _Answer]):
     async def _serve_batch(self, batch: "list[_Waiting[_Wanted, _Answer]]") -> None:
         answers: Sequence[_Answer | Exception]
         try:
-            asked = [each.asked for each in batch]
-            answers = await anyio.to_thread.run_sync(self._answer, asked, limiter=self._limiter)
+            answers = await self._loop.run_in_executor(self._threads, self._answer, [each.asked for each in batch])
         except Exception as failure:
             answers = [failure] * len(batch)
         for each, answer in zip(batch, answers, strict=True):

@@ -5,7 +5,7 @@ import gzip
 from collections.abc import Awaitable
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Receive, Scope, Send
 
 from taskapi.guard.layer import Layer
@@ -29,23 +29,33 @@ class Compression(Layer):
     def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         start: Message | None = None  # of an answer that may be compressed; held back until its body is known
 
-        async def send_compressed(message: Message) -> None:
+        def send_compressed(message: Message) -> Awaitable[None]:
             nonlocal start
             if message["type"] == "http.response.start" and _is_text(message):
                 _add_vary(message["headers"])
-                if accepts_gzip(Headers(scope=scope)):
+                if accepts_gzip(scope):
                     start = message
-                    return
+                    return _send_nothing()
             elif start is not None:
                 begun, start = start, None
-                await send(await _compress(begun, message))
-            await send(message)
+                return _send_compressed(send, begun, message)
+            return send(message)
 
         return self.app(scope, receive, send_compressed)
 
 
-def accepts_gzip(headers: Headers) -> bool:
-    for coding in ",".join(headers.getlist("accept-encoding")).lower().split(","):
+async def _send_nothing() -> None:
+    pass
+
+
+async def _send_compressed(send: Send, start: Message, body: Message) -> None:
+    await send(await _compress(start, body))
+    await send(body)
+
+
+def accepts_gzip(scope: Scope) -> bool:
+    accepted = [value.decode("latin-1") for name, value in scope["headers"] if name == b"accept-encoding"]
+    for coding in ",".join(accepted).lower().split(","):
         name, _, weight = coding.replace(" ", "").partition(";q=")
         if name in ("gzip", "*"):
             return weight.strip("0.") != "" or weight == ""

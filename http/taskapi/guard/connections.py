@@ -6,7 +6,7 @@ import resource
 import socket
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -15,6 +15,7 @@ from state.logs import log
 from state.settings import get_settings
 from taskapi.api.problems import Problem
 from taskapi.guard.headers import complete
+from taskapi.guard.joined_writes import JoinedWrites
 from taskapi.guard.request_heads import RequestHeads
 from taskapi.guard.wire import Writer, offer_wire
 
@@ -32,6 +33,7 @@ class ConnectionGuard(asyncio.Protocol):
     app_state: dict[str, Any]
     server_state: "ServerState"
     transport: asyncio.Transport
+    writes: JoinedWrites  # the same transport, as uvicorn sees it
     cycle: Any  # the request that is being served; of the connection's last one, when there is none
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -44,7 +46,8 @@ class ConnectionGuard(asyncio.Protocol):
         self.app_state = offer_wire(self.app_state, self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        self.writes = JoinedWrites(cast("asyncio.Transport", transport))
+        super().connection_made(cast("asyncio.Transport", self.writes))
         self.transport.set_write_buffer_limits(high=_UNSENT)  # the default of uvloop resumes only when all was sent
         self._wait_for_headers()
         if len(self.server_state.connections) > limit_connections():
@@ -68,15 +71,20 @@ class ConnectionGuard(asyncio.Protocol):
         self.transport.write(_NOT_HTTP)
         self.transport.close()
 
-    def attach(self, writer: Writer) -> None:
+    def has_whole_body(self) -> bool:
+        return not self.cycle.more_body
+
+    def attach(self, writer: Writer) -> asyncio.Transport:
         self._writer = writer
         if self.transport.is_closing():  # lost while the request waited behind another one: nobody says so again
             writer.lose()
-            return
+            return self.transport
+        self.writes.flush()  # the head of the answer goes first
         _limit_kernel(self.transport)
         self._stop_waiting_for_reader()
         if self._paused:
             writer.pause()
+        return self.writes.direct
 
     def detach(self) -> None:
         self._writer = None

@@ -14,16 +14,15 @@ _SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 class JsonBodies(Layer):
     def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["method"] not in _SAFE_METHODS:
-            headers = Headers(scope=scope)
-            types = headers.getlist("content-type")
-            if any(not _is_json(each) for each in types) or (not types and _has_body(headers)):
+            types = [value for name, value in scope["headers"] if name == b"content-type"]
+            if any(not _is_json(each) for each in types) or (not types and _has_body(Headers(scope=scope))):
                 detail = "Send the body with Content-Type: application/json (curl: --json, or -H and -d)."
                 raise Problem("unsupported-media-type", detail, headers={"Accept": "application/json"})
         return self.app(scope, receive, send)
 
 
-def _is_json(media_type: str) -> bool:
-    return media_type.partition(";")[0].strip().lower() == "application/json"
+def _is_json(media_type: bytes) -> bool:
+    return media_type.partition(b";")[0].strip().lower() == b"application/json"
 
 
 def _has_body(headers: Headers) -> bool:

@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from taskapi.api.problems import Problem
 from taskapi.guard.layer import Layer
+from taskapi.guard.wire import find_wire
 
 
 class BodyDeadline(Layer):
@@ -19,6 +20,12 @@ class BodyDeadline(Layer):
         self._rate = rate
 
     def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        wire = find_wire(scope)
+        if wire is not None and wire.has_whole_body():  # mostly so: bodies are small, and come with the headers
+            return self.app(scope, receive, send)
+        return self._handle_slow(scope, receive, send)
+
+    def _handle_slow(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         deadline: float | None = None
         whole = False  # after the body, or once the answer has begun, `receive` waits for the client to leave
 

@@ -21,10 +21,11 @@ class Writer(Protocol):
 
 
 class Wire(Protocol):
-    transport: asyncio.Transport
+    def has_whole_body(self) -> bool:
+        """Whether the body of the request has arrived. It has if that of a later request has."""
 
-    def attach(self, writer: Writer) -> None:
-        """From now on the writer, and nobody else, cares about a client that reads slowly."""
+    def attach(self, writer: Writer) -> asyncio.Transport:
+        """Returns the transport. From now on the writer, and nobody else, cares about a client that reads slowly."""
 
     def detach(self) -> None: ...
 

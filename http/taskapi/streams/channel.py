@@ -99,9 +99,8 @@ class DirectChannel(Channel):
     def __init__(self, wire: Wire, capacity: int, lose: Callable[[], None], *, chunked: bool) -> None:
         super().__init__(capacity, lose)
         self._wire = wire
-        self._transport = wire.transport
         self._chunked = chunked
-        wire.attach(self)
+        self._transport = wire.attach(self)
 
     def _transmit(self, piece: Piece) -> None:
         if not self._transport.is_closing():

@@ -76,7 +76,11 @@ def test_lines_can_be_written_together(logged: Any, capsys: pytest.CaptureFixtur
 
 
 def test_what_was_kept_is_written_also_after_an_error(capsys: pytest.CaptureFixture[str], logged: Any) -> None:
-    with pytest.raises(ValueError, match="later"), write_together():
-        log_transitions([move(1)])
-        raise ValueError("later")
+    def fail() -> None:
+        with write_together():
+            log_transitions([move(1)])
+            raise ValueError("later")
+
+    with pytest.raises(ValueError, match="later"):
+        fail()
     assert json.loads(capsys.readouterr().err)["task_id"] == "tq_1"

@@ -46,14 +46,15 @@ from taskapi.resources import (
     agent_events,
     agents,
     batches,
+    console,
     contents,
     control,
+    current_caller,
     deadletters,
     docs,
     gates,
     generations,
     health,
-    home,
     keys,
     metrics,
     project_queue,
@@ -110,10 +111,11 @@ OPERATIONS: list[Operation] = [
     *keys.OPERATIONS,
     *prometheus.OPERATIONS,
     *health.OPERATIONS,
-    *home.OPERATIONS,
+    *console.OPERATIONS,
     *docs.OPERATIONS,
 ]
 OPERATIONS.append(stream_tokens.make_operation(OPERATIONS))
+OPERATIONS.append(current_caller.make_operation(OPERATIONS))
 OPERATIONS.append(make_operation(OPERATIONS))
 
 

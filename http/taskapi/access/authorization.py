@@ -35,6 +35,14 @@ def require_permission(caller: Caller, operation: "Operation") -> None:
         raise Problem("forbidden", f"This concerns all tenants, and your key belongs to tenant {caller.tenant}.")
 
 
+def is_permitted(caller: Caller, operation: "Operation") -> bool:
+    try:
+        require_permission(caller, operation)
+    except Problem:
+        return False
+    return True
+
+
 def get_caller(request: Request) -> Caller:
     """Returns the caller of an operation that is not for anyone."""
     caller: Caller = request.state.caller

@@ -1,0 +1,45 @@
+// A button that does something at the server: disabled and "Processing…" meanwhile, an error as a toast.
+import { h } from "../core/dom.js";
+import { View, property } from "../core/view.js";
+import { confirm } from "./dialogs.js";
+import { toast } from "./toasts.js";
+
+class ActionButton extends View {
+  #busy = false;
+
+  content() {
+    const { label, tone, disabled, title } = this.action ?? {};
+    return h(
+      "button",
+      {
+        type: "button",
+        class: tone,
+        disabled: this.#busy || Boolean(disabled),
+        "aria-busy": this.#busy && "true",
+        title,
+        onclick: () => this.#run(),
+      },
+      this.#busy ? "Processing…" : label,
+    );
+  }
+
+  async #run() {
+    const { ask, act } = this.action;
+    if (this.#busy || (ask && !(await confirm(ask)))) return;
+    this.#busy = true;
+    this.update();
+    try {
+      await act();
+    } catch (error) {
+      toast(error.message, { tone: "dead" });
+    } finally {
+      this.#busy = false;
+      this.update();
+    }
+  }
+}
+property(ActionButton, "action");
+customElements.define("action-button", ActionButton);
+
+/** {label, act, tone: "primary" or "danger", disabled, title, ask: what confirm() asks before} */
+export const actionButton = (action) => h("action-button", { key: action.key, props: { action } });

@@ -1,0 +1,38 @@
+// How many there are of what the navigation names, for callers who may know it.
+import { api } from "../core/api.js";
+import { caller } from "../core/caller.js";
+import { poll } from "../core/poll.js";
+
+const SECONDS = 3;
+const LIVE = ["scheduled", "queued", "waiting", "running", "paused"];
+
+class Counts extends EventTarget {
+  status = null; // the last answer of /queues/status
+  #counts = new Map();
+
+  /** Begins to read them; returns a function that ends it. */
+  watch() {
+    return poll((signal) => this.#read(signal), SECONDS).end;
+  }
+
+  /** {value, bad} for a page, or undefined. */
+  of(path) {
+    return this.#counts.get(path);
+  }
+
+  async #read(signal) {
+    if (!caller.may("GET /queues/status")) return;
+    this.status = await api.get("/queues/status", {}, { signal });
+    const { states, queues } = this.status;
+    this.#set("/tasks", LIVE.reduce((sum, name) => sum + states[name], 0));
+    this.#set("/dead-letters", queues.dlq, queues.dlq > 0);
+    this.dispatchEvent(new Event("change"));
+  }
+
+  #set(path, value, bad = false) {
+    if (value) this.#counts.set(path, { value, bad });
+    else this.#counts.delete(path);
+  }
+}
+
+export const counts = new Counts();

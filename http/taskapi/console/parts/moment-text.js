@@ -1,0 +1,25 @@
+// A time relative to now, which goes on by itself; the exact one on hover and for copying.
+import { h } from "../core/dom.js";
+import { exactTime, relative } from "../core/format.js";
+import { View, property } from "../core/view.js";
+
+const all = new Set();
+setInterval(() => {
+  if (!document.hidden) for (const each of all) each.update();
+}, 1000);
+
+class MomentText extends View {
+  start() {
+    all.add(this);
+    this.own(() => all.delete(this));
+  }
+
+  content() {
+    if (!this.at) return "–";
+    return h("time", { datetime: this.at, title: exactTime(this.at) }, relative(this.at));
+  }
+}
+property(MomentText, "at");
+customElements.define("moment-text", MomentText);
+
+export const moment = (at) => h("moment-text", { props: { at } });

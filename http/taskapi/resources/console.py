@@ -1,0 +1,94 @@
+"""GET /: the console, a page for people. Its files are in the folder console/. They are served below a path that has
+their digest, so a browser keeps them until a release changes one; nothing is loaded from elsewhere."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from taskapi.api.operation import Operation
+from taskapi.api.problems import Problem
+
+_FOLDER = Path(__file__).parents[1] / "console"
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_PATH = "/console/{digest}/{path:path}"
+# What the first page needs is loaded at once, not one import after the other.
+_FIRST_FOLDERS = ("core/", "parts/", "css/")
+_FIRST_FILES = ("pages.js", "pages/overview.js")
+# Trusted types: no script of ours can turn text into markup, so what tasks hold is shown as text.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+
+class File(NamedTuple):
+    content: bytes
+    media_type: str
+
+
+class Console(NamedTuple):
+    page: bytes
+    files: Mapping[str, File]
+    digest: str
+
+
+@cache
+def read_console() -> Console:
+    """Reads all files; the first request does it."""
+    contents = {
+        path.relative_to(_FOLDER).as_posix(): path.read_bytes()
+        for path in sorted(_FOLDER.rglob("*"))
+        if path.suffix in _TYPES
+    }
+    template = (_FOLDER / "index.html").read_text()
+    digest = hashlib.sha256(repr(sorted(contents.items())).encode()).hexdigest()[:16]
+    files = {name: File(content, _TYPES[Path(name).suffix]) for name, content in contents.items()}
+    base = f"console/{digest}"
+    links = "\n".join(_link(base, name) for name in files if _is_needed_first(name))
+    page = template.replace("<!-- LINKS -->", links).replace("FILES/", f"{base}/")
+    return Console(page.encode(), files, digest)
+
+
+def _is_needed_first(name: str) -> bool:
+    return name.startswith(_FIRST_FOLDERS) or name in _FIRST_FILES
+
+
+def _link(base: str, name: str) -> str:
+    kind = "stylesheet" if name.endswith(".css") else "modulepreload"
+    return f'<link rel="{kind}" href="{base}/{name}">'
+
+
+async def get_page(_: Request) -> Response:
+    headers = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache"}
+    return Response(read_console().page, media_type="text/html", headers=headers)
+
+
+async def get_file(request: Request) -> Response:
+    console = read_console()
+    file = console.files.get(request.path_params["path"])
+    if file is None or request.path_params["digest"] != console.digest:
+        raise Problem("not-found", "This file belongs to another release of the console: load the page again.")
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(file.content, media_type=file.media_type, headers=headers)
+
+
+OPERATIONS = [
+    Operation("GET", "/", get_page, "The console, a page for people", {200: "text/html"}, role="anyone", scope="any"),
+    Operation(
+        "GET",
+        _PATH,
+        get_file,
+        "A file of the console",
+        {200: "text/javascript"},
+        sends=("Cache-Control",),
+        problems=("not-found",),
+        role="anyone",
+        scope="any",
+    ),
+]

@@ -1,0 +1,90 @@
+"""The console as people use it: a real browser, a real server, real workers."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from state.settings import get_settings
+from tests.console.browser import CHROMIUM, WIDE, Visit, find_barriers, show, start_chromium, take_screenshots
+from tests.console.server import ServerProcess
+from tests.support.observer import Observer
+from tests.support.workers import WorkerTree
+
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "console"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if CHROMIUM is None:
+        skip = pytest.mark.skip(reason="there is no chromium (Debian, Ubuntu: apt install chromium)")
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with start_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def serve(database_url: str, tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
+    """Starts a server process of its own: it can be killed and started again at the same port."""
+    with ExitStack() as stack:
+
+        def serve(**settings: object) -> ServerProcess:
+            return stack.enter_context(ServerProcess(tmp_path / "server.log", **settings))
+
+        yield serve
+
+
+@pytest.fixture
+def server(serve: Callable[..., ServerProcess]) -> ServerProcess:
+    return serve()
+
+
+@pytest.fixture
+def start(worker: Callable[..., WorkerTree]) -> Callable[..., WorkerTree]:
+    """Starts workers that know the same actors as the server."""
+    return partial(worker, actors=os.environ.get("CALLBOARD_ACTORS", get_settings().actors))
+
+
+@pytest.fixture
+def visit(chromium: Browser, server: ServerProcess) -> Iterator[Visit]:
+    """A new visitor: no key, nothing stored. The test fails if a script has failed, or a request has left the origin."""
+    context = chromium.new_context(viewport=WIDE, reduced_motion="reduce")  # type: ignore[arg-type]
+    try:
+        visit = Visit(context.new_page(), server.url)
+        yield visit
+        assert visit.errors == []
+    finally:
+        context.close()
+
+
+@pytest.fixture
+def check_page() -> Callable[[Page, str], None]:
+    """Looks for barriers in both themes and at the width of a phone, and takes the pictures of the page."""
+
+    def check(page: Page, name: str) -> None:
+        take_screenshots(page, SCREENSHOTS, name)
+        for theme in ("dark", "light"):
+            page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+            barriers = find_barriers(page)
+            assert barriers == [], f"{name}, {theme}: {show(barriers)}"
+        wider = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wider <= 0, f"{name} is {wider} pixels wider than the window"
+
+    return check
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_wrong(connection: Observer) -> Iterator[None]:
+    """After each test, everything that must always hold does."""
+    yield
+    wrong = connection.execute("SELECT * FROM admin.invariants").fetchall()
+    assert wrong == []

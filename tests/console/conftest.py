@@ -56,7 +56,7 @@ def start(worker: Callable[..., WorkerTree]) -> Callable[..., WorkerTree]:
 
 @pytest.fixture
 def visit(chromium: Browser, server: ServerProcess) -> Iterator[Visit]:
-    """A new visitor: no key, nothing stored. The test fails if a script has failed, or a request has left the origin."""
+    """A new visitor: no key, nothing stored. The test fails if a script fails, or a request leaves the origin."""
     context = chromium.new_context(viewport=WIDE, reduced_motion="reduce")  # type: ignore[arg-type]
     try:
         visit = Visit(context.new_page(), server.url)

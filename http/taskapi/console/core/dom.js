@@ -57,6 +57,7 @@ function create(each, inSvg) {
   if (typeof each !== "object") return document.createTextNode("");
   const node = inSvg || each.tag === "svg" ? document.createElementNS(SVG, each.tag) : document.createElement(each.tag);
   node[DESCRIPTION] = { tag: each.tag, key: each.key, attributes: {} };
+  Object.assign(node, each.attributes.props); // before it enters the page: start() knows them
   return node;
 }
 

@@ -10,7 +10,11 @@ SELECT /*workflow_columns*/, (
         'result', CASE WHEN z.bytes <= 262144 AND z.so_far <= 16777216 THEN callboard.step_result(w.id, s.key) END,
         'result_bytes', z.bytes,
         'task_ids', ARRAY(SELECT t.id FROM callboard.tasks t
-                          WHERE t.workflow_id = w.id AND t.step = s.key ORDER BY t.branch)
+                          WHERE t.workflow_id = w.id AND t.step = s.key ORDER BY t.branch),
+        'task_counts', (
+            SELECT coalesce(jsonb_object_agg(c.status, c.tasks), '{}')
+            FROM (SELECT t.status, count(*) AS tasks FROM callboard.tasks t
+                  WHERE t.workflow_id = w.id AND t.step = s.key GROUP BY t.status) AS c)
     ) ORDER BY s.position), '[]')
     FROM callboard.workflow_steps s JOIN (
         SELECT c.key, c.bytes, sum(c.bytes) FILTER (WHERE c.bytes <= 262144) OVER (ORDER BY c.position) AS so_far

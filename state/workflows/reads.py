@@ -11,6 +11,7 @@ from state.access.caller import SYSTEM, Caller
 from state.database import AnyConnection, Row, fetch, fetch_one, retrying
 from state.errors import StepNotFound, WorkflowNotFound
 from state.tasks.reads import DEFAULT_LIMIT
+from state.transitions import Status
 from state.workflows.definition import Escalation, Kind
 
 WorkflowStatus = Literal["running", "completed", "failed", "escalated", "canceled"]
@@ -30,6 +31,7 @@ class StoredStep(BaseModel):
     max_attempts: int | None
     task_id: str | None
     task_ids: list[str]
+    task_counts: dict[Status, int]  # its tasks by status; those without any are missing
     result: Any  # None if it has more than 256 KB, or comes after the first 16 MB: the tasks have it
     result_bytes: int | None  # of a completed step
     error: dict[str, Any] | None

@@ -247,6 +247,7 @@ def test_one_dead_task_makes_the_step_dead_while_others_live(
     assert statuses(its_id) == {"each": "dead", "use": "pending"}
     assert get_workflow(its_id).status == "failed"
     hand.complete("each", branch=0)
+    assert get_workflow(its_id).get_step("each").task_counts == {"completed": 1, "dead": 1, "running": 1}
     retry(workflow.get_step("each").task_ids[1])
     assert statuses(its_id)["each"] == "running"
     resume_workflow(its_id)

@@ -41,8 +41,9 @@ class WorkflowLinks(BaseModel):
 
 
 class StepView(StoredStep):
-    """A step. `task_ids`: one task, or with `for_each` one for each element. `result` is null if it has
-    more than 256 KB (`result_bytes`), or comes after the first 16 MB of results: the task has it."""
+    """A step. `task_ids`: one task, or with `for_each` one for each element; `task_counts`: how many of them have each
+    status. `result` is null if it has more than 256 KB (`result_bytes`), or comes after the first 16 MB of results: the
+    task has it."""
 
     @classmethod
     def of(cls, step: StoredStep) -> "StepView":

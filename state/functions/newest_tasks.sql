@@ -14,7 +14,9 @@ DECLARE
     wanted_run text := wanted ->> 'workflow_run_id';
     wanted_tenant text := coalesce(wanted ->> 'scope', wanted ->> 'tenant');
     died_by timestamptz := wanted ->> 'died_by';
-    its_part text := coalesce(wanted_run, wanted_workflow, wanted_target, wanted_tenant, '');
+    its_part text := coalesce(
+        callboard.name_pair(wanted_workflow, wanted_run), callboard.name_pair(wanted_workflow, wanted_target),
+        callboard.name_pair(wanted_target, wanted_run), wanted_run, wanted_workflow, wanted_target, wanted_tenant, '');
 BEGIN
     before_id := coalesce(before_id, chr(1114111));  -- after every id
     IF coalesce(wanted ->> 'status', 'running') = 'running' THEN
@@ -28,7 +30,34 @@ BEGIN
     IF wanted ->> 'status' = 'running' THEN
         RETURN;
     END IF;
-    IF wanted_run IS NOT NULL THEN
+    IF wanted_workflow IS NOT NULL AND wanted_run IS NOT NULL THEN
+        RETURN QUERY
+        WITH RECURSIVE listed AS NOT MATERIALIZED (
+            SELECT callboard.name_pair(l.workflow_id, l.payload ->> 'workflow_run_id') AS part, l.kind, l.id, /*fits_kind*/ AS fits,
+                   /*fits_itself*/ AS itself
+            FROM (SELECT /*filter_columns*/, /*kind_in_tenant*/ AS kind FROM callboard.tasks
+                  WHERE workflow_id IS NOT NULL AND payload ->> 'workflow_run_id' IS NOT NULL AND status <> 'running'
+                    AND hidden_at IS NULL) AS l
+        ), /*newest_of_kinds*/;
+    ELSIF wanted_workflow IS NOT NULL AND wanted_target IS NOT NULL THEN
+        RETURN QUERY
+        WITH RECURSIVE listed AS NOT MATERIALIZED (
+            SELECT callboard.name_pair(l.workflow_id, l.target) AS part, l.kind, l.id, /*fits_kind*/ AS fits,
+                   /*fits_itself*/ AS itself
+            FROM (SELECT /*filter_columns*/, /*kind_in_tenant*/ AS kind FROM callboard.tasks
+                  WHERE workflow_id IS NOT NULL AND target IS NOT NULL AND status <> 'running'
+                    AND hidden_at IS NULL) AS l
+        ), /*newest_of_kinds*/;
+    ELSIF wanted_target IS NOT NULL AND wanted_run IS NOT NULL THEN
+        RETURN QUERY
+        WITH RECURSIVE listed AS NOT MATERIALIZED (
+            SELECT callboard.name_pair(l.target, l.payload ->> 'workflow_run_id') AS part, l.kind, l.id, /*fits_kind*/ AS fits,
+                   /*fits_itself*/ AS itself
+            FROM (SELECT /*filter_columns*/, /*kind_in_tenant*/ AS kind FROM callboard.tasks
+                  WHERE target IS NOT NULL AND payload ->> 'workflow_run_id' IS NOT NULL AND status <> 'running'
+                    AND hidden_at IS NULL) AS l
+        ), /*newest_of_kinds*/;
+    ELSIF wanted_run IS NOT NULL THEN
         RETURN QUERY
         WITH RECURSIVE listed AS NOT MATERIALIZED (
             SELECT l.payload ->> 'workflow_run_id' AS part, l.kind, l.id, /*fits_kind*/ AS fits, /*fits_itself*/ AS itself

@@ -134,6 +134,18 @@ CREATE INDEX tasks_listed_workflow ON callboard.tasks (workflow_id, (/*kind_in_t
     WHERE workflow_id IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
 CREATE INDEX tasks_listed_run ON callboard.tasks ((payload ->> 'workflow_run_id'), (/*kind_in_tenant*/), id)
     WHERE payload ->> 'workflow_run_id' IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
+-- Two names at once: either of them may have any number of tasks, and both together none.
+CREATE FUNCTION callboard.name_pair(first text, second text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS 'SELECT length(first) || '':'' || first || second';
+CREATE INDEX tasks_listed_workflow_run ON callboard.tasks (
+    (callboard.name_pair(workflow_id, payload ->> 'workflow_run_id')), (/*kind_in_tenant*/), id)
+    WHERE workflow_id IS NOT NULL AND payload ->> 'workflow_run_id' IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
+CREATE INDEX tasks_listed_workflow_target ON callboard.tasks (
+    (callboard.name_pair(workflow_id, target)), (/*kind_in_tenant*/), id)
+    WHERE workflow_id IS NOT NULL AND target IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
+CREATE INDEX tasks_listed_target_run ON callboard.tasks (
+    (callboard.name_pair(target, payload ->> 'workflow_run_id')), (/*kind_in_tenant*/), id)
+    WHERE target IS NOT NULL AND payload ->> 'workflow_run_id' IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
 
 -- The group of tasks among which a tenant takes its turns, as one number: the last of them is found several times
 -- faster than by four columns of text. Two tenants with the same number would share their turns. Written in plpgsql, so

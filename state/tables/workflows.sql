@@ -50,6 +50,7 @@ CREATE TABLE callboard.workflow_steps (
 CREATE INDEX workflow_steps_expiring ON callboard.workflow_steps (expires_at) WHERE status = 'waiting';
 CREATE INDEX workflows_status ON callboard.workflows (status, id);
 CREATE INDEX workflows_tenant ON callboard.workflows (tenant, id) WHERE tenant IS NOT NULL;
+CREATE INDEX workflows_tenant_status ON callboard.workflows (tenant, status, id) WHERE tenant IS NOT NULL;
 -- What still lives or needs a person: few rows, however many tasks the workflows have had.
 CREATE INDEX tasks_workflow_open ON callboard.tasks (workflow_id, step, status)
     WHERE workflow_id IS NOT NULL AND status NOT IN (/*terminal*/);

@@ -25,7 +25,7 @@ class Sizes:
     stream_tasks: int = 50
     stream_seconds: float = 20.0
     frozen_seconds: float = 15.0  # until the buffers of frozen readers are full
-    idle_seconds: float = 30.0
+    idle_seconds: float = 60.0  # the pace of autovacuum, whose transactions count as well
     idle_more: int = 4  # further workers
     history: int = 1_000_000
     history_calls: int = 7

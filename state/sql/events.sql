@@ -1,6 +1,6 @@
--- The history of a task, a workflow or a project.
+-- The history of a task, a workflow or a project; of one kind of events only, if one is given.
 SELECT n, kind, data, at FROM callboard.events
-WHERE task_id = %(id)s AND n > %(after)s
+WHERE task_id = %(id)s AND n > %(after)s AND (%(kind)s::text IS NULL OR kind = %(kind)s)
   AND (%(scope)s::text IS NULL
        OR EXISTS (SELECT FROM callboard.tasks t WHERE t.id = %(id)s AND t.tenant = %(scope)s)
        OR EXISTS (SELECT FROM callboard.workflows w WHERE w.id = %(id)s AND w.tenant = %(scope)s)

@@ -61,10 +61,12 @@ class Event:
 
 
 @retrying
-def get_events(task_id: str, after: int = 0, limit: int = PAGE, *, caller: Caller = SYSTEM) -> list[Event]:
+def get_events(
+    task_id: str, after: int = 0, limit: int = PAGE, *, kind: str | None = None, caller: Caller = SYSTEM
+) -> list[Event]:
     """Of a task, a workflow or a project. n counts up under the row's lock, so asking for "after n" never misses an
     event."""
-    rows = fetch("events", {"id": task_id, "after": after, "limit": limit, "scope": caller.tenant})
+    rows = fetch("events", {"id": task_id, "after": after, "limit": limit, "kind": kind, "scope": caller.tenant})
     events = [Event.from_row(row) for row in rows]
     return events if caller.has_role("operator") else [event.without_tracebacks() for event in events]
 

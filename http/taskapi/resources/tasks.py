@@ -123,6 +123,7 @@ class TaskQuery(PageQuery, TaskFilter):
 class EventQuery(PageQuery):
     after: Position = Field(0, description="Only events with a greater n.")
     cursor: str | None = Field(None, description="`next_cursor` of the page before; overrides `after`.")
+    kind: str | None = Field(None, description="Only events of this kind.")
 
 
 async def get_list(request: Request) -> Response:
@@ -174,7 +175,7 @@ async def send_events(request: Request, require: Callable[[str], object], its_id
 
     async def read(position: str | None, limit: int) -> list[Event]:
         after = query.after if position is None else int(position)
-        return await run_verb(request, get_events, its_id, after, limit)
+        return await run_verb(request, get_events, its_id, after, limit, kind=query.kind)
 
     return await send_page(query, Listing(read, EventView.of, lambda event: str(event.n), is_position))
 

@@ -18,6 +18,7 @@ from state.tasks.ids import new_content_id, new_generation_id
 from state.workflows.creation import create_workflow
 from state.workflows.definition import Workflow
 from taskapi.api.operation import Operation
+from taskapi.resources.console import read_console
 
 _WORK: dict[str, Any] = {"agent_name": "text", "task_type": "statistics", "input": {"text": "One. Two."}}
 _GENERATION = """
@@ -117,6 +118,8 @@ def make_rows(tenant: str | None, folder: Path) -> Rows:
             "key_id": revocable.id,
             "name": "local",
             "file": "swagger-ui.css",
+            "digest": read_console().digest,
+            "path": "app.js",
         },
     )
 

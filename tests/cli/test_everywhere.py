@@ -98,6 +98,8 @@ def test_all_commands(where: dict[str, Any], kill: Kill, tmp_path: Path) -> None
     assert "payload_schema" in run("actors")["items"][0]
     assert run("agents")["items"]
     assert run("recall", "anything")["items"] == []
+    assert run("whoami")["role"] == "operator"
+    assert ": operator, all tenants, " in text("whoami")
     assert "txt2img" in text("providers")
     preview = run("providers", "preview", "local", "txt2img", "--set", "width=64", "--set", "height=64")
     assert preview["width"] == 64

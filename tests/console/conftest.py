@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(skip)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # Playwright occupies the thread's event loop, which tests of other folders need
 def chromium() -> Iterator[Browser]:
     with start_chromium() as browser:
         yield browser

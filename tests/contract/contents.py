@@ -6,6 +6,7 @@ from typing import Any
 from state.database import connect
 from state.gates import Gate
 from state.gates.declarations import declare
+from taskapi.resources.console import read_console
 from tests.taskapi.fake_worker import FakeWorker
 from tests.taskapi.running import RunningServer
 
@@ -28,7 +29,13 @@ class Contents:
 
 def make_contents(server: RunningServer) -> Contents:
     contents = Contents(
-        {"name": ["language", "local"], "target": ["repo/a"], "key": ["provider:local", "count", "check"]}
+        {
+            "name": ["language", "local"],
+            "target": ["repo/a"],
+            "key": ["provider:local", "count", "check"],
+            "digest": [read_console().digest],
+            "path": ["app.js", "css/base.css", "icon.svg"],
+        }
     )
 
     def post(path: str, body: dict[str, Any], method: str = "POST") -> dict[str, Any]:

@@ -30,6 +30,7 @@ from deploy.cli.commands import (
     up,
     watch,
     webhooks,
+    whoami,
     workers,
     workflow,
 )
@@ -59,6 +60,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "actors": actors.actors,
     "agents": agents.agents,
     "recall": recall.recall,
+    "whoami": whoami.whoami,
 }
 GROUPS: dict[str, typer.Typer] = {
     "gates": gates.group,

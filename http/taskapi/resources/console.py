@@ -85,7 +85,7 @@ OPERATIONS = [
         _PATH,
         get_file,
         "A file of the console",
-        {200: "text/javascript"},
+        {200: "*/*"},
         sends=("Cache-Control",),
         problems=("not-found",),
         role="anyone",

@@ -66,8 +66,25 @@ def get_events(
 ) -> list[Event]:
     """Of a task, a workflow or a project. n counts up under the row's lock, so asking for "after n" never misses an
     event."""
-    rows = fetch("events", {"id": task_id, "after": after, "limit": limit, "kind": kind, "scope": caller.tenant})
-    events = [Event.from_row(row) for row in rows]
+    return _read("events", caller, id=task_id, after=after, limit=limit, kind=kind)
+
+
+@retrying
+def get_newest_events(
+    task_id: str,
+    before: int | None = None,
+    limit: int = PAGE,
+    *,
+    after: int = 0,
+    kind: str | None = None,
+    caller: Caller = SYSTEM,
+) -> list[Event]:
+    """Like get_events, the newest first. `before`: the last n of the previous page."""
+    return _read("events_newest", caller, id=task_id, before=before, after=after, limit=limit, kind=kind)
+
+
+def _read(statement: str, caller: Caller, **parameters: Any) -> list[Event]:
+    events = [Event.from_row(row) for row in fetch(statement, {**parameters, "scope": caller.tenant})]
     return events if caller.has_role("operator") else [event.without_tracebacks() for event in events]
 
 

@@ -138,6 +138,20 @@ def test_attempts_and_events(client: httpx2.Client, submit: Submit, fake_worker:
     query = {"kind": "status", "cursor": moves["next_cursor"]}
     rest = client.get(f"/api/v1/tasks/{task_id}/events", params=query).json()
     assert [e["n"] for e in moves["items"] + rest["items"]] == [1, 2, 5]
+    assert list_newest(client, task_id, limit="2") == [5, 4, 3, 2, 1]
+    assert list_newest(client, task_id, kind="status", limit="2", after="1") == [5, 2]
+    expect_problem(client.get(f"/api/v1/tasks/{task_id}/events?order=random"), 422, "invalid-parameter", field="order")
+
+
+def list_newest(client: httpx2.Client, task_id: str, **query: str) -> list[int]:
+    """Returns the numbers of the events of all pages."""
+    numbers: list[int] = []
+    while True:
+        page = client.get(f"/api/v1/tasks/{task_id}/events", params={**query, "order": "newest"}).json()
+        numbers += [event["n"] for event in page["items"]]
+        if page["next_cursor"] is None:
+            return numbers
+        query["cursor"] = page["next_cursor"]
 
 
 def test_cancel_happens_at_once_or_is_requested(client: httpx2.Client, submit: Submit, fake_worker: FakeWorker) -> None:

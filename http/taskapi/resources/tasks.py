@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from state.database import Row
-from state.tasks.events import EVENT_KINDS, STREAM_KINDS, Event, get_events
+from state.tasks.events import EVENT_KINDS, STREAM_KINDS, Event, get_events, get_newest_events
 from state.tasks.ids import is_task_id
 from state.tasks.reads import ListedTask, Task, get_attempts, get_task, list_tasks
 from state.tasks.sharing import get_together
@@ -124,6 +124,7 @@ class EventQuery(PageQuery):
     after: Position = Field(0, description="Only events with a greater n.")
     cursor: str | None = Field(None, description="`next_cursor` of the page before; overrides `after`.")
     kind: str | None = Field(None, description="Only events of this kind.")
+    order: Literal["oldest", "newest"] = Field("oldest", description="Which events come first.")
 
 
 async def get_list(request: Request) -> Response:
@@ -174,6 +175,9 @@ async def send_events(request: Request, require: Callable[[str], object], its_id
     await run_verb(request, require, its_id)
 
     async def read(position: str | None, limit: int) -> list[Event]:
+        if query.order == "newest":
+            before = None if position is None else int(position)
+            return await run_verb(request, get_newest_events, its_id, before, limit, after=query.after, kind=query.kind)
         after = query.after if position is None else int(position)
         return await run_verb(request, get_events, its_id, after, limit, kind=query.kind)
 

@@ -60,9 +60,15 @@ def tabulate_workflows(rows: list[dict[str, Any]]) -> Table:
         counts = ", ".join(f"{count} {status}" for status, count in sorted(row["step_counts"].items()))
         table.add_row(
             row["workflow_id"], Text(sanitize(row["name"], 40)), format_status(row["status"]), counts,
-            format_relative(row["created_at"]), Text(sanitize(row["reason"] or "")),
+            format_relative(row["created_at"]), Text(_say_where(row)),
         )  # fmt: skip
     return table
+
+
+def _say_where(row: dict[str, Any]) -> str:
+    if row["reason"]:
+        return sanitize(row["reason"])
+    return f"at {', '.join(row['current_steps'])}" if row["current_steps"] else ""
 
 
 def watch_workflow(client: "Client", workflow_id: str, *, as_json: bool) -> None:

@@ -72,6 +72,7 @@ from taskapi.resources import (
     webhooks,
     workers,
     workflow_control,
+    workflow_steps,
     workflows,
 )
 from taskapi.streams import project_stream, queue_stream, task_stream, workflow_stream
@@ -98,6 +99,7 @@ OPERATIONS: list[Operation] = [
     *schedules.OPERATIONS,
     *workflows.OPERATIONS,
     *workflow_stream.OPERATIONS,
+    *workflow_steps.OPERATIONS,
     *workflow_control.OPERATIONS,
     *workers.OPERATIONS,
     *metrics.OPERATIONS,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from state.access.caller import SYSTEM, Caller
-from state.database import AnyConnection, Row, fetch, fetch_one, retrying
+from state.database import AnyConnection, Parameters, Row, fetch, fetch_one, retrying
 from state.errors import StepNotFound, WorkflowNotFound
 from state.tasks.reads import DEFAULT_LIMIT
 from state.transitions import Status
@@ -66,6 +66,7 @@ class WorkflowHead(BaseModel):
 
 class ListedWorkflow(WorkflowHead):
     step_counts: dict[StepStatus, int]
+    current_steps: list[str]  # the first 10 that run, or wait for a decision
 
     @classmethod
     def from_row(cls, row: Row) -> "ListedWorkflow":
@@ -109,8 +110,12 @@ class Unfinished:
 
 
 @retrying
-def get_workflow(workflow_id: str, *, conn: AnyConnection | None = None, caller: Caller = SYSTEM) -> StoredWorkflow:
-    row = fetch_one("workflows_of_many", {"ids": [workflow_id], "scope": caller.tenant}, conn)
+def get_workflow(
+    workflow_id: str, *, brief: bool = False, conn: AnyConnection | None = None, caller: Caller = SYSTEM
+) -> StoredWorkflow:
+    """`brief`: without the inputs and results of its steps, which may be large."""
+    wanted: Parameters = {"ids": [workflow_id], "brief": brief, "step": None, "scope": caller.tenant}
+    row = fetch_one("workflows_of_many", wanted, conn)
     if row is None:
         raise WorkflowNotFound(workflow_id)
     return StoredWorkflow.from_row(row)
@@ -119,7 +124,8 @@ def get_workflow(workflow_id: str, *, conn: AnyConnection | None = None, caller:
 @retrying
 def get_workflows_of_many(ids: Collection[str], *, caller: Caller = SYSTEM) -> dict[str, StoredWorkflow]:
     """Reads many workflows in one query. Those that do not exist are not in the result."""
-    rows = fetch("workflows_of_many", {"ids": list(ids), "scope": caller.tenant})
+    wanted: Parameters = {"ids": list(ids), "brief": False, "step": None, "scope": caller.tenant}
+    rows = fetch("workflows_of_many", wanted)
     return {row["id"]: StoredWorkflow.from_row(row) for row in rows}
 
 

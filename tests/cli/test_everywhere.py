@@ -136,7 +136,9 @@ def _use_workflows(run: Callable[..., Any], text: Callable[..., str], folder: Pa
     file.write_text('{"name": "Release", "steps": [{"key": "go", "kind": "approval"}]}')
     workflow_id = run("workflow", "create", str(file))["workflow_id"]
     assert "Release" in text("workflow", "list")
+    assert "at go" in text("workflow", "list")
     assert "waits for a decision" in text("workflow", "show", workflow_id)
+    assert "No tasks." in text("workflow", "step", workflow_id, "go")
     approved = run("workflow", "approve", workflow_id, "go", "--by", "anna")
     assert approved["status"] == "completed"
     assert "approved by anna" in text("watch", workflow_id)

@@ -48,6 +48,7 @@ from state.workflows import (
     reject,
     resume_workflow,
 )
+from state.workflows.steps import get_step, list_step_tasks
 from tests.scope.conftest import Worlds
 from tests.scope.world import World
 from tests.support.observer import Observer
@@ -71,6 +72,8 @@ REFUSED: dict[Callable[..., Any], tuple[type[StateError], Act]] = {
     clear_job: (TaskNotFound, lambda w, c: clear_job("disk", w.targeted, tenant=w.tenant, caller=c)),
     submit_new: (WorkflowNotFound, lambda w, c: state.submit("quick", {}, workflow_id=w.workflow, caller=c)),
     get_workflow: (WorkflowNotFound, lambda w, c: get_workflow(w.workflow, caller=c)),
+    get_step: (WorkflowNotFound, lambda w, c: get_step(w.workflow, "look", caller=c)),
+    list_step_tasks: (WorkflowNotFound, lambda w, c: list_step_tasks(w.workflow, "look", caller=c)),
     cancel_workflow: (WorkflowNotFound, lambda w, c: cancel_workflow(w.workflow, caller=c)),
     resume_workflow: (WorkflowNotFound, lambda w, c: resume_workflow(w.failed_workflow, caller=c)),
     approve: (WorkflowNotFound, lambda w, c: approve(w.workflow, "look", by="me", caller=c)),

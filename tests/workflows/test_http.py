@@ -91,6 +91,7 @@ def test_the_list(client: httpx2.Client, post: Post) -> None:
     page = client.get(URL, params={"limit": 2}).json()
     assert [item["workflow_id"] for item in page["items"]] == ids[:0:-1]
     assert page["items"][0]["step_counts"] == {"running": 1, "pending": 2}
+    assert page["items"][0]["current_steps"] == ["fetch"]
     rest = client.get(URL, params={"limit": 2, "cursor": page["next_cursor"]}).json()
     assert [item["workflow_id"] for item in rest["items"]] == ids[:1]
     assert len(client.get(URL, params={"tenant": "a"}).json()["items"]) == 2
@@ -114,6 +115,39 @@ def test_the_list(client: httpx2.Client, post: Post) -> None:
 def test_refusals_name_the_step(client: httpx2.Client, steps: Any, token: str, members: dict[str, Any]) -> None:
     expect_problem(client.post(URL, json={"name": "x", "steps": steps}), 422, token, **members)
     assert client.get(URL).json()["items"] == []
+
+
+def test_a_step_and_its_tasks(client: httpx2.Client, post: Post, hand: HandWorker) -> None:
+    many = {"key": "many", **TASK, "for_each": ["x", "y", "z"], "input": {"v": {"$item": True}}}
+    workflow = post(many, {"key": "ask", "kind": "approval"})
+    here = workflow["links"]["self"]
+    ids = workflow["steps"][0]["task_ids"]
+    first = client.get(f"{here}/steps/many/tasks", params={"limit": 2}).json()
+    assert [task["task_id"] for task in first["items"]] == ids[:2]
+    rest = client.get(f"{here}/steps/many/tasks", params={"cursor": first["next_cursor"]}).json()
+    assert [task["payload"]["input"] for task in rest["items"]] == [{"v": "z"}]
+    assert client.get(f"{here}/steps/ask/tasks").json() == {"items": [], "next_cursor": None}
+    hand.take()
+    hand.die("many", 1)
+    dead = client.get(f"{here}/steps/many/tasks", params={"status": "dead"}).json()["items"]
+    assert [task["task_id"] for task in dead] == [ids[1]]
+    step = client.get(f"{here}/steps/many").json()
+    assert (step["key"], step["status"], step["for_each"], step["task_ids"]) == ("many", "dead", ["x", "y", "z"], ids)
+    brief, whole = (client.get(here, params={"brief": text}).json() for text in ("true", "false"))
+    assert [(each["input"], each["for_each"]) for each in brief["steps"]] == [(None, None)] * 2
+    assert (whole["steps"][0], brief["steps"][0]) == (step, {**step, "input": None, "for_each": None})
+    for path in ("none", "a%00b", "none/tasks", "a%00b/tasks"):
+        expect_problem(client.get(f"{here}/steps/{path}"), 404, "step-not-found")
+    expect_problem(client.get(here, params={"brief": "1"}), 422, "invalid-parameter", field="brief")
+    expect_problem(client.get(f"{here}/steps/many/tasks", params={"cursor": "odd"}), 422, "invalid-parameter")
+
+
+def test_a_brief_workflow_has_no_results(client: httpx2.Client, post: Post, hand: HandWorker) -> None:
+    here = post()["links"]["self"]
+    hand.run("fetch", {"text": "hello"})
+    assert client.get(f"{here}/steps/fetch").json()["result"] == {"text": "hello"}
+    brief = client.get(here, params={"brief": "true"}).json()["steps"][0]
+    assert (brief["status"], brief["result"], brief["result_bytes"]) == ("completed", None, None)
 
 
 def test_an_idempotency_key_creates_it_once(client: httpx2.Client) -> None:

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import typer
 
+from deploy.cli.commands.list import StatusName as TaskStatus
 from deploy.cli.exits import EXIT_CODES_HELP
 from deploy.cli.options import BeforeOption, JsonOption, TenantOption, check_id
 
@@ -110,6 +111,34 @@ def show(workflow_id: WorkflowId, as_json: JsonOption = False) -> None:
     with open_client() as client:
         found = client.request("GET", f"{API}/workflows/{workflow_id}")
     print_workflow(found, as_json=as_json)
+
+
+@group.command("step", epilog=EXIT_CODES_HELP)
+def step(
+    workflow_id: WorkflowId,
+    key: StepKey,
+    status: Annotated[TaskStatus | None, typer.Option(help="Only tasks in this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="The largest number of tasks to print.")] = 20,
+    before: BeforeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the tasks of a step, in the order of its list.
+
+    \b
+    Examples:
+      callboard workflow step wf_0199b2… tags
+      callboard workflow step wf_0199b2… tags --status dead --json | jq -r '.items[].task_id'
+    """
+    from deploy.cli.commands.list import tabulate_tasks
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_page
+    from deploy.cli.pages import fetch
+
+    path = f"{API}/workflows/{workflow_id}/steps/{quote(key, safe='')}/tasks"
+    with open_client() as client:
+        found = fetch(client, path, limit=limit, cursor=before, status=status)
+    command = f"workflow step {workflow_id} {key}"
+    print_page(found, tabulate_tasks, command=command, if_empty="No tasks.", as_json=as_json)
 
 
 @group.command("watch", epilog=EXIT_CODES_HELP)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,7 +18,7 @@ from taskapi.api.bodies import parse_body, read_raw_body, send_json
 from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
 from taskapi.api.paging import Listing, Page, PageQuery, send_page
-from taskapi.api.parameters import parse_idempotency_key, parse_query
+from taskapi.api.parameters import Flag, parse_idempotency_key, parse_query
 from taskapi.api.verbs import run_verb
 from taskapi.resources.tasks import EventQuery, EventView, send_events
 
@@ -65,7 +65,8 @@ class WorkflowView(StoredWorkflow):
 
 
 class ListedView(ListedWorkflow):
-    """A workflow in a list: the number of its steps in each status stands for the steps."""
+    """A workflow in a list: the number of its steps in each status stands for the steps.
+    `current_steps`: the keys of those that run or wait for a decision, at most 10."""
 
     links: WorkflowLinks
 
@@ -73,6 +74,12 @@ class ListedView(ListedWorkflow):
     def of(cls, workflow: ListedWorkflow) -> "ListedView":
         links = WorkflowLinks.of(workflow.workflow_id)
         return cls.model_construct(**convert_to_utc(workflow.__dict__), links=links)
+
+
+class BriefQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    brief: Flag = Field(False, description="Without the inputs and results of its steps: they are null.")
 
 
 class WorkflowQuery(PageQuery):
@@ -122,7 +129,9 @@ async def get_list(request: Request) -> Response:
 
 
 async def get_one(request: Request) -> Response:
-    return send_json(WorkflowView.of(await run_verb(request, get_workflow, parse_workflow_id(request))))
+    query = parse_query(request, BriefQuery)
+    workflow = await run_verb(request, get_workflow, parse_workflow_id(request), brief=query.brief)
+    return send_json(WorkflowView.of(workflow))
 
 
 async def get_events_of_one(request: Request) -> Response:
@@ -162,7 +171,8 @@ OPERATIONS = [
         get_one,
         "Show a workflow with its steps",
         {200: WorkflowView},
-        problems=("workflow-not-found",),
+        query=BriefQuery,
+        problems=("workflow-not-found", "invalid-parameter"),
         role="reader",
         scope="tenant",
     ),

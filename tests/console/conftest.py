@@ -51,7 +51,7 @@ def server(serve: Callable[..., ServerProcess]) -> ServerProcess:
 @pytest.fixture
 def start(worker: Callable[..., WorkerTree]) -> Callable[..., WorkerTree]:
     """Starts workers that know the same actors as the server."""
-    return partial(worker, actors=os.environ.get("CALLBOARD_ACTORS", get_settings().actors))
+    return partial(worker, actors=os.environ.get("CALLBOARD_ACTORS", ",".join(get_settings().actors)))
 
 
 @pytest.fixture

@@ -71,12 +71,17 @@ def print_page(
     """Prints a part of a list, and how to get the next one."""
     if as_json:
         print_json({"items": page.items, "next_cursor": page.next_cursor})
-    elif not page.items:
-        print(if_empty)
-    else:
+        return
+    if page.items:
         open_console().print(tabulate(page.items))
-        if page.next_cursor is not None:
-            print(f"There are more: callboard {command} --before {page.next_cursor} (with the same filters)")
+    else:
+        print(if_empty)
+    if page.next_cursor is not None:
+        there = "There are more"
+        if page.searched:
+            tasks, until = page.searched["tasks"], format_relative(page.searched["until"])
+            there = f"These are from the newest {tasks} tasks that were searched, back to {until}; older ones"
+        print(f"{there}: callboard {command} --before {page.next_cursor} (with the same filters)")
 
 
 def print_rows(

@@ -15,6 +15,7 @@ _LARGEST = 500  # items of one request
 class Fetched:
     items: list[dict[str, Any]]
     next_cursor: str | None
+    searched: dict[str, Any] | None = None  # how far a search for a text has come
 
 
 def fetch(client: "Client", path: str, *, limit: int, cursor: str | None = None, **filters: Any) -> Fetched:
@@ -24,8 +25,9 @@ def fetch(client: "Client", path: str, *, limit: int, cursor: str | None = None,
         page = _request(client, path, params)
         items += page["items"]
         cursor = page["next_cursor"]
-        if cursor is None or len(items) >= limit:
-            return Fetched(items, cursor)
+        searched = page.get("searched")
+        if cursor is None or len(items) >= limit or searched:  # a search may find nothing for long
+            return Fetched(items, cursor, searched)
 
 
 def _request(client: "Client", path: str, params: dict[str, Any]) -> dict[str, Any]:

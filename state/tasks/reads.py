@@ -1,6 +1,6 @@
 """Tasks as clients see them, and how they are read."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Self
 
@@ -185,12 +185,16 @@ def list_tasks(
     *, before: str | None = None, limit: int = DEFAULT_LIMIT, caller: Caller = SYSTEM, **filters: str | None
 ) -> list[ListedTask]:
     """Newest first. `before`: the last id of the previous page."""
-    wanted = {name: filters.pop(name, None) for name in _FILTERS}
-    if filters:
-        raise TypeError(f"unknown filters: {', '.join(filters)}")
-    body = jsonsafe.dump({**wanted, "scope": caller.tenant})
-    rows = fetch("tasks", {"wanted": body, "before": before, "limit": limit})
+    wanted = jsonsafe.dump(make_filter(filters, caller))
+    rows = fetch("tasks", {"wanted": wanted, "before": before, "limit": limit})
     return [ListedTask.from_row(row).as_seen_by(caller) for row in rows]
+
+
+def make_filter(filters: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+    """Returns the filter as newest_tasks takes it."""
+    if unknown := filters.keys() - set(_FILTERS):
+        raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
+    return {**filters, "scope": caller.tenant}
 
 
 @retrying

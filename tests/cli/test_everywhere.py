@@ -62,7 +62,8 @@ def test_all_commands(where: dict[str, Any], kill: Kill, tmp_path: Path) -> None
 
     declare([Gate("provider:leonardo", 3, breaker=True)])
     one = run("submit", "note", "--set", "text=a", "--priority", "high")["task_id"]
-    assert one in text("list")
+    assert one in text("list", "--text", "NOTE")
+    assert run("list", "--text", "shark")["items"] == []
     assert run("show", one)["attempts"] == []
     assert "submitted, queued" in text("show", one)
     assert run("pause", one)["status"] == "paused"

@@ -33,6 +33,7 @@ from state.tasks.batches import submit_each
 from state.tasks.idempotency import run_once
 from state.tasks.queues import get_queue_status, pause_queue, resume_queue
 from state.tasks.reads import get_tasks_of_many
+from state.tasks.search import get_listed_tasks, search_tasks
 from state.tasks.sharing import Asked, get_together, submit_together
 from state.tasks.submission import submit_new
 from state.tasks.targets import clear_job, list_target_tasks, list_targets, resume_job
@@ -141,6 +142,10 @@ EMPTY: dict[Callable[..., Any], Act] = {
         event for its_id in (w.queued, w.workflow, w.project) for event in state.get_events(its_id, caller=c)
     ],
     get_tasks_of_many: lambda w, c: get_tasks_of_many(w.own, caller=c),
+    get_listed_tasks: lambda w, c: get_listed_tasks(w.own, caller=c),
+    search_tasks: lambda w, c: [
+        each for text in ("quick", *w.own) for each in search_tasks(text, tenant=w.tenant, caller=c).ids
+    ],
     state.list_dead_letters: lambda w, c: state.list_dead_letters(tenant=w.tenant, caller=c),
     state.redrive: lambda w, c: state.redrive(all=True, tenant=w.tenant, caller=c).groups,
     state.dismiss_many: lambda w, c: state.dismiss_many(all=True, tenant=w.tenant, caller=c).groups,

@@ -205,3 +205,46 @@ def test_a_malformed_position_is_refused(client: httpx2.Client, submit: Submit) 
     events = submit()["links"]["events"]
     for query in ("after=-1", "after=x", "after=2147483648", "limit=0", "cursor=dHFf", "before=1"):
         expect_problem(client.get(f"{events}?{query}"), 422, "invalid-parameter", field=query.partition("=")[0])
+
+
+def test_a_text_is_searched(client: httpx2.Client, submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [submit(payload={"title": f"whale {n}"}, tenant="acme")["task_id"] for n in range(5)][::-1]
+    submit(payload={"title": "shark"})
+
+    def read(text: str, **more: Any) -> Any:
+        return client.get("/api/v1/tasks", params={"text": text, **more}).json()
+
+    page = read("WHALE title", limit=2)
+    assert [task["task_id"] for task in page["items"]] == ids[:2]
+    rest = read("WHALE title", cursor=page["next_cursor"])
+    assert ([task["task_id"] for task in rest["items"]], rest["next_cursor"]) == (ids[2:], None)
+    assert rest["searched"]["tasks"] == 3
+    assert datetime.fromisoformat(rest["searched"]["until"]).utcoffset() == timedelta(0)
+    assert read("whale", tenant="other") == {
+        "items": [], "next_cursor": None, "searched": {"tasks": 0, "until": None}
+    }  # fmt: skip
+    assert [task["task_id"] for task in read(ids[3])["items"]] == [ids[3]]
+    assert "searched" not in client.get("/api/v1/tasks").json()
+    for wrong in ("", "x" * 501, "\x00"):
+        expect_problem(client.get("/api/v1/tasks", params={"text": wrong}), 422, "invalid-parameter", field="text")
+
+    monkeypatch.setattr("state.tasks.search.PATIENCE", 0.0)  # it ends after its first look
+    monkeypatch.setattr("state.tasks.search._BATCH", 2)
+    early = read("whale")
+    assert ([task["task_id"] for task in early["items"]], early["searched"]["tasks"]) == (ids[:1], 2)
+    later = read("whale", cursor=early["next_cursor"])
+    assert [task["task_id"] for task in later["items"]] == ids[1:3]
+
+
+def test_a_page_of_a_search_ends_with_its_bytes(
+    client: httpx2.Client, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [submit(payload={"text": f"whale {n} " + "x" * 20_000})["task_id"] for n in range(10)][::-1]
+    monkeypatch.setattr("taskapi.api.paging.MAX_BYTES", 50_000)
+    found, cursor = [], ""
+    while cursor is not None:
+        page = client.get("/api/v1/tasks", params={"text": "whale", **({"cursor": cursor} if cursor else {})}).json()
+        assert len(page["items"]) <= 3
+        found += [task["task_id"] for task in page["items"]]
+        cursor = page["next_cursor"]
+    assert found == ids

@@ -32,6 +32,12 @@ def list_tasks(
     queue: Annotated[str | None, typer.Option(help="Only tasks of this queue.")] = None,
     tenant: TenantOption = None,
     error_type: Annotated[str | None, typer.Option(help="Only tasks whose last error is of this type.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            help="Only tasks with these words in their id, names, error, progress or payload.", show_default=False
+        ),
+    ] = None,
     limit: LimitOption = 20,
     before: BeforeOption = None,
     as_json: JsonOption = False,
@@ -44,6 +50,7 @@ def list_tasks(
       callboard list --status running
       callboard list --status dead --actor summarize --limit 100
       callboard list --agent text --task-type statistics
+      callboard list --status dead --text '"too many requests" leonardo'
       callboard list --json | jq -r '.items[].task_id'
     """
     from deploy.cli.connection import API, open_client
@@ -53,7 +60,7 @@ def list_tasks(
     with open_client() as client:
         found = fetch(
             client, f"{API}/tasks", limit=limit, cursor=before, status=status, actor=actor, agent_name=agent_name,
-            task_type=task_type, workflow_id=workflow, queue=queue, tenant=tenant, error_type=error_type,
+            task_type=task_type, workflow_id=workflow, queue=queue, tenant=tenant, error_type=error_type, text=text,
         )  # fmt: skip
     print_page(found, tabulate_tasks, command="list", if_empty="No tasks.", as_json=as_json)
 

@@ -14,12 +14,16 @@ _FILE = Path(__file__).with_name("examples.json")
 
 def find_example(model: type[BaseModel]) -> Any | None:
     """Returns the example of a model, or of a page of it."""
-    generic = model.__pydantic_generic_metadata__
-    if generic["origin"] is Page:
-        [item] = generic["args"]
+    page = next((base for base in model.__mro__ if _get_generic(base).get("origin") is Page), None)
+    if page is not None:
+        [item] = _get_generic(page)["args"]
         example = find_example(item)
         return None if example is None else {"items": [example], "next_cursor": None}
     return _read().get(model.__name__)
+
+
+def _get_generic(base: type) -> dict[str, Any]:
+    return getattr(base, "__pydantic_generic_metadata__", {})
 
 
 @cache

@@ -45,6 +45,7 @@ class Listing(Generic[_Item]):
     get_position: Callable[[_Item], str]
     is_position: Callable[[str], bool]
     members: Mapping[str, Any] = field(default_factory=dict)  # further members of the page
+    goes_on: str | None = None  # the position after which there may be more than `read` knows of
     chunk: int = CHUNK
 
 
@@ -64,6 +65,8 @@ async def send_page(query: PageQuery, listing: Listing[_Item]) -> Response:
         more = len(found) > kept
         if kept:
             position = listing.get_position(found[kept - 1])
+    if not more and listing.goes_on is not None:
+        position, more = listing.goes_on, True
     next_cursor = _encode_cursor(position) if more and position is not None else None
     return Response(_join(texts, {"next_cursor": next_cursor, **listing.members}), media_type="application/json")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
@@ -12,6 +12,7 @@ from state.database import Row
 from state.tasks.events import EVENT_KINDS, STREAM_KINDS, Event, get_events, get_newest_events
 from state.tasks.ids import is_task_id
 from state.tasks.reads import ListedTask, Task, get_attempts, get_task, list_tasks
+from state.tasks.search import MOST, Search, get_listed_tasks, search_tasks
 from state.tasks.sharing import get_together
 from state.transitions import Lane, Status
 from state.unvalidated import Unvalidated
@@ -116,8 +117,35 @@ class TaskFilter(BaseModel):
     error_type: str | None = None
 
 
+MAX_TEXT = 500
+
+Text = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=MAX_TEXT,
+        description="Words that must all be in the task's id, names, error, progress or payload (if that has less than "
+        "about 32 KiB); in double quotes, several words as they stand.",
+    ),
+]
+
+
 class TaskQuery(PageQuery, TaskFilter):
-    pass
+    text: Text = None
+
+
+class Searched(BaseModel):
+    """How far a search for a text has come."""
+
+    tasks: int = Field(description=f"Tasks that were looked at, {MOST} at most.")
+    until: datetime | None = Field(description="When the last of these was created.")
+
+
+class TaskPage(Page[ListedTaskView]):
+    """A page of tasks. With `text` it may have few items, or none, and a next page: a search looks at a limited number
+    of tasks."""
+
+    searched: Searched | None = Field(None, description="Only with `text`.")
 
 
 class EventQuery(PageQuery):
@@ -130,6 +158,10 @@ class EventQuery(PageQuery):
 async def get_list(request: Request) -> Response:
     query = parse_query(request, TaskQuery)
     filters = query.model_dump(include=set(TaskFilter.model_fields))
+    if query.text is not None:
+        before = query.get_position(is_task_id)
+        found = await run_verb(request, search_tasks, query.text, before=before, limit=query.limit, **filters)
+        return await _send_found(request, query, found)
 
     async def read(before: str | None, limit: int) -> list[ListedTask]:
         return await run_verb(request, list_tasks, before=before, limit=limit, **filters)
@@ -137,11 +169,23 @@ async def get_list(request: Request) -> Response:
     return await send_tasks(query, read)
 
 
+async def _send_found(request: Request, query: PageQuery, found: Search) -> Response:
+    async def read(before: str | None, limit: int) -> list[ListedTask]:
+        ids = [each for each in found.ids if before is None or each < before]
+        return await run_verb(request, get_listed_tasks, ids[:limit])
+
+    searched = Searched(tasks=found.searched, until=found.until and found.until.astimezone(UTC))
+    return await send_tasks(query, read, found.position, searched=searched)
+
+
 async def send_tasks(
-    query: PageQuery, read: Callable[[str | None, int], Awaitable[Sequence[ListedTask]]], **members: Any
+    query: PageQuery,
+    read: Callable[[str | None, int], Awaitable[Sequence[ListedTask]]],
+    goes_on: str | None = None,
+    **members: Any,
 ) -> Response:
     """Sends a page of a list of tasks whose cursors are task ids."""
-    listing = Listing(read, ListedTaskView.of, lambda task: task.task_id, is_task_id, members, chunk=_CHUNK)
+    listing = Listing(read, ListedTaskView.of, lambda task: task.task_id, is_task_id, members, goes_on, chunk=_CHUNK)
     return await send_page(query, listing)
 
 
@@ -190,7 +234,7 @@ OPERATIONS = [
         f"{PREFIX}/tasks",
         get_list,
         "List tasks, newest first",
-        {200: Page[ListedTaskView]},
+        {200: TaskPage},
         query=TaskQuery,
         problems=("invalid-parameter",),
         role="reader",

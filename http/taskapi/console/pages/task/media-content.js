@@ -1,0 +1,55 @@
+// A file that an actor has made, shown as what it is: the server says its type.
+import { contentUrl, send } from "../../core/api.js";
+import { h } from "../../core/dom.js";
+import { bytes } from "../../core/format.js";
+import { View, property } from "../../core/view.js";
+import { problem } from "../../parts/basics.js";
+
+class MediaContent extends View {
+  #file = null; // {type, size, url}
+  #error = null;
+  #again = true;
+
+  start() {
+    this.#read();
+  }
+
+  async #read() {
+    const path = `/contents/${this.contentId}`;
+    try {
+      const { headers } = await send(path, { method: "HEAD", stream: true });
+      const url = await contentUrl(`/api/v1${path}`);
+      this.#file = { type: headers.get("Content-Type") ?? "", size: Number(headers.get("Content-Length")), url };
+      this.#error = null;
+    } catch (error) {
+      this.#error = error;
+      if (error.status === 0 || error.status >= 500) setTimeout(() => this.isConnected && this.#read(), 3000);
+    }
+    this.update();
+  }
+
+  /** The token in an address is good for some minutes only. */
+  #renew() {
+    if (this.#again) this.#read();
+    this.#again = false;
+  }
+
+  content() {
+    if (this.#error) return problem(this.#error);
+    if (!this.#file) return h("div", { class: "placeholder" });
+    const { type, size, url } = this.#file;
+    const kind = type.split("/")[0];
+    const shared = { src: url, onerror: () => this.#renew() };
+    return h(
+      "figure",
+      null,
+      kind === "image" && h("img", { key: "image", alt: this.label, ...shared }),
+      kind === "video" && h("video", { key: "video", controls: true, "aria-label": this.label, ...shared }),
+      kind === "audio" && h("audio", { key: "audio", controls: true, "aria-label": this.label, ...shared }),
+      h("figcaption", { class: "faint" }, h("a", { href: url, target: "_blank", rel: "noopener" }, "Open"), ` ${type}, ${bytes(size)}`),
+    );
+  }
+}
+property(MediaContent, "contentId");
+property(MediaContent, "label");
+customElements.define("media-content", MediaContent);

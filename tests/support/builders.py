@@ -1,5 +1,6 @@
 """Makes tasks in any status in one call, with the verbs that lead there."""
 
+from functools import partial
 from typing import Any
 
 from state import Task, cancel, get_task, pause, submit
@@ -15,10 +16,11 @@ from tests.support.observer import Observer
 class TaskBuilder:
     """Call it with a status. Other tasks are not touched: no claim takes them, no line gets longer."""
 
-    def __init__(self, worker_connection: Connection, connection: Observer) -> None:
+    def __init__(self, worker_connection: Connection, connection: Observer, **claim: Any) -> None:
+        """`claim`: how a worker claims, if not as one of the simple actors; see Claimer."""
         self._worker_connection = worker_connection
         self._connection = connection
-        self._claim = Claimer(worker_connection)
+        self._claim = partial(Claimer(worker_connection), **claim)
 
     def __call__(
         self,

@@ -1,11 +1,71 @@
+// The list of tasks that the filter in the address asks for.
 import { h } from "../core/dom.js";
+import { number } from "../core/format.js";
+import { currentAddress, linkTo } from "../core/router.js";
 import { View, property } from "../core/view.js";
-import { pageHead } from "../parts/basics.js";
+import { pageHead, problem } from "../parts/basics.js";
+import { counts } from "../parts/counts.js";
+import { STATUSES, parseFilter, withQualifier } from "../parts/task-filter.js";
+import "./tasks/task-list.js";
 
-class Page extends View {
+const readQuery = () => (currentAddress().query.get("q") ?? "").trim();
+
+class TasksPage extends View {
+  #query = readQuery();
+  #paused = false;
+
+  start() {
+    this.hear(counts, "change", () => this.update());
+    this.hear(window, "hashchange", () => this.#read());
+  }
+
+  #read() {
+    if (currentAddress().path !== "/tasks") return;
+    this.#query = readQuery();
+    this.update();
+  }
+
   content() {
-    return pageHead("Tasks");
+    const filter = parseFilter(this.#query);
+    const toggle = () => {
+      this.#paused = !this.#paused;
+      this.update();
+    };
+    return [
+      pageHead(
+        "Tasks",
+        h("button", { type: "button", "aria-pressed": String(this.#paused), onclick: toggle }, this.#paused ? "Paused: go on" : "Pause"),
+      ),
+      filter.errors.length
+        ? problem({ title: "This filter cannot be understood.", message: filter.errors.map((each) => each.error).join(" ") })
+        : [
+            this.#tabs(filter),
+            h("task-list", { key: this.#query, props: { query: this.#query, filter, paused: this.#paused } }),
+          ],
+    ];
+  }
+
+  #tabs({ filters }) {
+    // The counts are those of all tasks.
+    const isAlone = !withQualifier(this.#query, "status", null);
+    return h(
+      "nav",
+      { class: "tabs", "aria-label": "Statuses" },
+      ["", ...STATUSES].map((name) =>
+        h(
+          "a",
+          {
+            key: name,
+            class: name ? `s-${name}` : undefined,
+            href: linkTo("/tasks", { q: withQualifier(this.#query, "status", name) }),
+            "aria-current": (filters.status ?? "") === name && "true",
+          },
+          name || "all",
+          isAlone && name && counts.status && h("span", null, number(counts.status.states[name])),
+        ),
+      ),
+    );
   }
 }
-property(Page, "parameters");
-customElements.define("tasks-page", Page);
+property(TasksPage, "parameters");
+customElements.define("tasks-page", TasksPage);

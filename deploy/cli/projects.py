@@ -83,17 +83,34 @@ def tabulate_projects(rows: list[dict[str, Any]]) -> Table:
 
 
 def tabulate_project(project: dict[str, Any]) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bright_black", no_wrap=True)
-    grid.add_column(overflow="fold")
-    fields = {
+    return _tabulate_fields({
         "Project": project["project_id"],
         "Name": sanitize(project["name"]),
         "Tenant": sanitize(project["tenant"] or "-"),
         "Queue": describe_state(project["queue_state"]),
         "Items": ", ".join(f"{count} {status}" for status, count in project["items"].items()),
         "Created": format_relative(project["created_at"]),
-    }
+    })  # fmt: skip
+
+
+def tabulate_statistics(found: dict[str, Any]) -> Table:
+    average = found["average_seconds"]
+    ends = (f"{found[end]} {end}" for end in ("completed", "failed", "canceled"))
+    return _tabulate_fields({
+        "Ended runs": f"{found['runs']}: {', '.join(ends)}",
+        "Since the start": str(found["runs_since_start"]),
+        "Average": "-" if average is None else format_duration(average),
+        "Altogether": format_duration(found["total_seconds"]),
+        "Tokens": str(found["tokens"]),
+        "Cost": str(found["cost"]),
+        "Stopped": ", ".join(f"{each['reason']} ({each['count']})" for each in found["stops"]) or "-",
+    })  # fmt: skip
+
+
+def _tabulate_fields(fields: dict[str, str]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bright_black", no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, value in fields.items():
         grid.add_row(name, Text(value))
     return grid

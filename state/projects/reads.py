@@ -128,7 +128,8 @@ class Stops(BaseModel):
 
 
 class Statistics(BaseModel):
-    """The ended runs of a project: how many, how long they took, and why its queue has stopped after them."""
+    """The ended runs of a project: how many, how long they took, what they cost, and why its queue has stopped after
+    them. The live run counts in `runs_since_start`, `tokens` and `cost`."""
 
     runs: int
     completed: int
@@ -136,6 +137,9 @@ class Statistics(BaseModel):
     canceled: int
     average_seconds: float | None
     total_seconds: float
+    runs_since_start: int  # of the queue
+    tokens: int
+    cost: float  # in dollars
     stops: list[Stops]
 
 

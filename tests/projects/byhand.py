@@ -6,7 +6,7 @@ from state.database import Connection
 from state.projects.runs import RunItem, begin_run
 from state.tasks.followers import announce_followers
 from state.workers import leases
-from state.workers.leases import Claimed, Settlement
+from state.workers.leases import Claimed, Report, Settlement
 from tests.support.claims import BOOM, Claimer
 
 
@@ -28,6 +28,9 @@ class WorkerByHand:
     def take(self) -> tuple[Claimed, RunItem | None]:
         claimed = self.claim()
         return claimed, self.begin(claimed)
+
+    def use(self, claimed: Claimed, *, tokens: int, cost: float) -> None:
+        leases.report(self._connection, "w1", [Report(claimed.id, claimed.epoch, 1, tokens=tokens, cost=cost)])
 
     def complete(self, claimed: Claimed, result: Any = None) -> str:
         return self.settle(Settlement(claimed.id, claimed.epoch, "completed", result={"result": result}))

@@ -36,6 +36,8 @@ def test_a_project_from_beginning_to_end(start: Start, database_url: str, tmp_pa
     assert "queue running -> stopped (run died)" in done.stdout
     runs = answer("project", "runs", project_id)["items"]
     assert [run["reason"] for run in runs] == ["run died", None]
+    assert answer("project", "statistics", project_id)["runs_since_start"] == 2
+    assert "2: 1 completed, 1 failed, 0 canceled" in succeed("project", "statistics", project_id)
     failed = list_items(project_id, status="failed")[0].item_id
     assert "pending" in succeed("project", "retry", project_id, failed)
     assert project_id in succeed("project", "list")

@@ -98,14 +98,17 @@ def test_statistics_say_how_runs_ended_and_why_the_queue_stopped(client: httpx2.
     here = client.post(API, json={"name": "Spring", "items": [COUNT] * 3}).json()["links"]["self"]
     empty = client.get(f"{here}/queue/statistics").json()
     assert empty == {"runs": 0, "completed": 0, "failed": 0, "canceled": 0, "average_seconds": None, "total_seconds": 0,
-                     "stops": []}  # fmt: skip
+                     "runs_since_start": 0, "tokens": 0, "cost": 0, "stops": []}  # fmt: skip
     assert client.post(f"{here}/run").status_code == 202, "a single run without a body"
     by_hand.complete(by_hand.take()[0])
     client.post(f"{here}/run", json={"mode": "loop"})
     by_hand.complete(by_hand.take()[0])
     third, _ = by_hand.take()
     client.post(f"{here}/queue/stop")
-    assert client.get(f"{here}/queue/statistics").json()["runs"] == 2, "the third runs"
+    by_hand.use(third, tokens=70, cost=0.25)
+    found = client.get(f"{here}/queue/statistics").json()
+    assert (found["runs"], found["runs_since_start"]) == (2, 2), "the third runs, the second of the loop"
+    assert (found["tokens"], found["cost"]) == (70, 0.25)
     by_hand.fail(third)
     found = client.get(f"{here}/queue/statistics").json()
     assert (found["runs"], found["completed"], found["failed"], found["canceled"]) == (3, 2, 1, 0)

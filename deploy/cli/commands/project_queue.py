@@ -1,4 +1,4 @@
-"""`callboard project run`, `stop`, `force-stop`, `status`, `watch`, `runs`: the queue of a project."""
+"""`callboard project run`, `stop`, `force-stop`, `status`, `watch`, `runs`, `statistics`: the queue of a project."""
 
 from functools import partial
 from typing import Annotated, Literal
@@ -148,3 +148,23 @@ def runs(
         found = fetch(client, f"{API}/projects/{project_id}/runs", limit=limit, cursor=before)
     command = f"project runs {project_id}"
     print_page(found, tabulate_runs, command=command, if_empty="No runs.", as_json=as_json)
+
+
+@group.command("statistics", epilog=EXIT_CODES_HELP)
+def statistics(project_id: ProjectId, as_json: JsonOption = False) -> None:
+    """Count the runs of a project: how they ended, how long they took, and what they cost.
+
+    \b
+    Examples:
+      callboard project statistics pj_0199b2…
+    """
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import open_console, print_json
+    from deploy.cli.projects import tabulate_statistics
+
+    with open_client() as client:
+        found = client.request("GET", f"{API}/projects/{project_id}/queue/statistics")
+    if as_json:
+        print_json(found)
+    else:
+        open_console().print(tabulate_statistics(found))

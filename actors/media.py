@@ -66,13 +66,18 @@ def _make_gate(provider: str) -> Gate:
     return Gate(f"provider:{provider}", registry.get_concurrency(provider), breaker=provider != "local")
 
 
-def _list_known_gates() -> list[Gate]:
+def list_known_gates() -> list[Gate]:
     return [_make_gate(provider) for provider in registry.list_names()]
 
 
-@task(queue="media", time_limit=3600, gates=provider_gate, known_gates=_list_known_gates)
+@task(queue="media", time_limit=3600, gates=provider_gate, known_gates=list_known_gates)
 async def media_generation(ctx: AsyncContext, request: MediaRequest) -> MediaResult:
     """Generates media and stores the contents."""
+    return await generate_media(ctx, request)
+
+
+async def generate_media(ctx: AsyncContext, request: MediaRequest) -> MediaResult:
+    """Generates media in the task of any actor, which has one generation."""
     begun, fingerprint = await ctx.run_verb(partial(_begin, ctx, request))
     if begun.content_ids is not None:
         return _make_result(begun.id, begun.content_ids)

@@ -1,5 +1,5 @@
 """The built-in agents, one file each. Other packages declare theirs with `@agent` in a module of CALLBOARD_ACTORS."""
 
-from actors.agents import analytics, assistant, command, text, writer
+from actors.agents import analytics, assistant, command, media, text, writer
 
-__all__ = ["analytics", "assistant", "command", "text", "writer"]
+__all__ = ["analytics", "assistant", "command", "media", "text", "writer"]

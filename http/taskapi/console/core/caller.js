@@ -5,11 +5,12 @@ class CallerRights extends EventTarget {
   role = null;
   tenant = null;
   name = null;
+  commands = false;
   #operations = new Set();
 
   async read() {
-    const { role, tenant, name, operations } = await api.get("/caller");
-    Object.assign(this, { role, tenant, name });
+    const { role, tenant, name, commands, operations } = await api.get("/caller");
+    Object.assign(this, { role, tenant, name, commands });
     this.#operations = new Set(operations);
     this.dispatchEvent(new Event("change"));
   }
@@ -23,6 +24,11 @@ class CallerRights extends EventTarget {
   hasRole(role) {
     const roles = ["reader", "submitter", "operator"];
     return roles.indexOf(this.role) >= roles.indexOf(role);
+  }
+
+  /** Whether an actor or an agent, as the server lists it, may be given work. */
+  mayGive({ role }) {
+    return this.hasRole(role) && (role !== "operator" || this.commands);
   }
 }
 

@@ -44,6 +44,12 @@ export function relative(at) {
   return seconds > 0 ? `${text} ago` : `in ${text}`;
 }
 
+/** "12 s", "3 min 20 s": how long it is since a moment, in whole seconds. */
+export function elapsed(at) {
+  const seconds = Math.max(0, Math.floor(secondsSince(at)));
+  return seconds < 60 ? `${seconds} s` : duration(seconds);
+}
+
 export function bytes(count) {
   const units = ["B", "kB", "MB", "GB", "TB"];
   const power = count ? Math.min(4, Math.floor(Math.log10(count) / 3)) : 0;

@@ -8,7 +8,7 @@ class ActionButton extends View {
   #busy = false;
 
   content() {
-    const { label, tone, disabled, title } = this.action ?? {};
+    const { label, tone, disabled, title, name } = this.action ?? {};
     return h(
       "button",
       {
@@ -17,6 +17,7 @@ class ActionButton extends View {
         disabled: this.#busy || Boolean(disabled),
         "aria-busy": this.#busy && "true",
         title,
+        "aria-label": name,
         onclick: () => this.#run(),
       },
       this.#busy ? "Processing…" : label,
@@ -41,5 +42,5 @@ class ActionButton extends View {
 property(ActionButton, "action");
 customElements.define("action-button", ActionButton);
 
-/** {label, act, tone: "primary" or "danger", disabled, title, ask: what confirm() asks before} */
+/** {label, act, tone: "primary" or "danger", disabled, title, name: for screen readers, ask: what confirm() asks before} */
 export const actionButton = (action) => h("action-button", { key: action.key, props: { action } });

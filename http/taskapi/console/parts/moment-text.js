@@ -1,6 +1,6 @@
 // A time relative to now, which goes on by itself; the exact one on hover and for copying.
 import { h } from "../core/dom.js";
-import { exactTime, relative } from "../core/format.js";
+import { elapsed, exactTime, relative } from "../core/format.js";
 import { View, property } from "../core/view.js";
 
 const all = new Set();
@@ -16,10 +16,14 @@ class MomentText extends View {
 
   content() {
     if (!this.at) return "–";
-    return h("time", { datetime: this.at, title: exactTime(this.at) }, relative(this.at));
+    return h("time", { datetime: this.at, title: exactTime(this.at) }, (this.show ?? relative)(this.at));
   }
 }
 property(MomentText, "at");
+property(MomentText, "show");
 customElements.define("moment-text", MomentText);
 
 export const moment = (at) => h("moment-text", { props: { at } });
+
+/** How long something has lasted that goes on: "12 s", "3 min 20 s". */
+export const since = (at) => h("moment-text", { props: { at, show: elapsed } });

@@ -133,12 +133,12 @@ class Database:
         return connection.opened_at > self._renewed_at
 
     def _configure(self, connection: Connection, *, prepare: bool) -> None:
+        # If psycopg itself prepared something, it would drop all prepared statements after a rollback, ours as well.
+        connection.prepare_threshold = None
         if prepare:
-            connection.execute(statement("session"), {**TIMEOUTS, "is_local": False}, prepare=False)
-            connection.prepare_threshold = 0
+            connection.execute(statement("session"), {**TIMEOUTS, "is_local": False})
             connection.keeps_prepared = True
         else:
-            connection.prepare_threshold = None
             connection.transaction_settings = {**TIMEOUTS, "is_local": True}
 
     def close(self) -> None:

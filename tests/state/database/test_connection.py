@@ -44,6 +44,17 @@ def test_errors_are_those_of_psycopg_and_the_connection_stays_usable(worker_conn
     assert worker_connection.fetch("settle", {"worker": "w1", "outcomes": "[]", "wait": True}) == []
 
 
+def test_a_rollback_leaves_what_is_prepared(database_url: str) -> None:
+    """psycopg drops all prepared statements of the connection after a rollback, if it has prepared one itself."""
+    with borrow() as used:
+        for _ in range(10):
+            used.execute("SELECT 1")
+        used.fetch("moment_before", {"seconds": 0})
+        with used.transaction(force_rollback=True):
+            used.fetch("moment_before", {"seconds": 0})
+        assert len(used.fetch("moment_before", {"seconds": 0})) == 1
+
+
 def test_the_second_statement_of_a_round_trip_is_a_transaction_of_its_own(
     worker_connection: Connection, connection: Observer
 ) -> None:

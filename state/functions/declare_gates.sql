@@ -44,12 +44,14 @@ DECLARE
     said callboard.gates;
     there callboard.gates;
     wanted callboard.gates;
+    is_new boolean;
 BEGIN
     FOR said IN
         SELECT i.* FROM jsonb_populate_recordset(NULL::callboard.gates, declared) AS i ORDER BY i.key
     LOOP
         SELECT * INTO there FROM callboard.gates g WHERE g.key = said.key;
-        IF NOT FOUND THEN
+        is_new := NOT FOUND;
+        IF is_new THEN
             IF NOT pg_try_advisory_xact_lock(callboard.gate_lock(said.key)) THEN
                 key := said.key;
                 RETURN NEXT;
@@ -80,5 +82,8 @@ BEGIN
             breaker_threshold = wanted.breaker_threshold, breaker_volume = wanted.breaker_volume,
             breaker_window = wanted.breaker_window, breaker_seconds = wanted.breaker_seconds
         WHERE g.key = said.key;
+        IF NOT is_new THEN
+            PERFORM callboard.log_gate_change(there, wanted, 'code', NULL);
+        END IF;
     END LOOP;
 END $$;

@@ -51,5 +51,10 @@ BEGIN
             probe_task = g.probe_task, probe_epoch = g.probe_epoch
         WHERE key = g.key;
     END IF;
+    IF before = 'closed' AND g.breaker_state = 'open' OR g.breaker_state = 'closed' AND before <> 'closed' THEN
+        INSERT INTO callboard.gate_changes (gate, at, origin, changes)
+        VALUES (g.key, callboard.now(), 'breaker',
+                jsonb_build_object('breaker_state', jsonb_build_array(before, g.breaker_state)));
+    END IF;
     RETURN g;
 END $$;

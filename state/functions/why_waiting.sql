@@ -1,3 +1,18 @@
+-- Estimates the seconds until a task of the actor starts that has this position in a gate's line, from the pace of the
+-- actor. NULL if nobody knows.
+CREATE OR REPLACE FUNCTION callboard.estimate_wait(its_gate text, g callboard.gates, its_actor text, place bigint)
+RETURNS double precision LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN g.paused OR g.max_concurrent = 0 OR its_gate LIKE 'target:%' THEN NULL
+                ELSE round((o.opens + ceil(place::numeric / coalesce(g.max_concurrent, 1)) * p.seconds)::numeric, 1) END
+    FROM callboard.actor_pace p, LATERAL (
+        SELECT CASE WHEN g.closed_until > callboard.now() THEN extract(epoch FROM g.closed_until - callboard.now())
+                    WHEN g.breaker_state = 'open'
+                    THEN greatest(extract(epoch FROM g.breaker_changed_at - callboard.now()) + g.breaker_seconds, 0)
+                    ELSE 0 END AS opens
+    ) AS o
+    WHERE p.actor = its_actor
+$$;
+
 -- Says why a task waits: at which gate, what closes the gate now, the task's position in the line (counted up to a
 -- limit), and an estimate of the time, made from the pace of its actor.
 CREATE OR REPLACE FUNCTION callboard.why_waiting(t callboard.tasks) RETURNS jsonb LANGUAGE plpgsql STABLE
@@ -7,8 +22,6 @@ AS $$
 DECLARE
     g callboard.gates;
     before integer;
-    pace double precision;
-    opens double precision := 0;
 BEGIN
     SELECT * INTO g FROM callboard.gates WHERE key = t.waiting_gate;
     SELECT count(*) INTO before FROM (
@@ -17,12 +30,6 @@ BEGIN
           AND (o.priority, o.rank, o.id) < (t.priority, t.rank, t.id)
         LIMIT 10000
     ) AS better;
-    SELECT p.seconds INTO pace FROM callboard.actor_pace p WHERE p.actor = t.actor;
-    IF g.closed_until > callboard.now() THEN
-        opens := extract(epoch FROM g.closed_until - callboard.now());
-    ELSIF g.breaker_state = 'open' THEN
-        opens := greatest(extract(epoch FROM g.breaker_changed_at - callboard.now()) + g.breaker_seconds, 0);
-    END IF;
     RETURN jsonb_build_object(
         'reason', CASE
             WHEN g.paused THEN 'paused'
@@ -32,7 +39,5 @@ BEGIN
                         g.max_concurrent) END,
         'gate', t.waiting_gate,
         'position', before + 1,
-        'eta_seconds', CASE
-            WHEN g.paused OR pace IS NULL OR g.max_concurrent = 0 OR t.waiting_gate LIKE 'target:%' THEN NULL
-            ELSE round((opens + ceil((before + 1)::numeric / coalesce(g.max_concurrent, 1)) * pace)::numeric, 1) END);
+        'eta_seconds', callboard.estimate_wait(t.waiting_gate, g, t.actor, before + 1));
 END $$;

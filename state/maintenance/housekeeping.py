@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from state.database import Row
 from state.database.errors import TRANSIENT
+from state.gates.sampling import Sampling
 from state.gates.waking import sweep_lines, wake
 from state.logs import log
 from state.maintenance.losses import BATCH, sweep_silent
@@ -47,6 +48,7 @@ class Housekeeping:
         self._silence = Silence(get_settings().lease_seconds)
         self._silent: dict[str, LastSeen] = {}
         self._measurement = Measurement()
+        self._sampling = Sampling()
         self._warned: set[str] = set()
         self._last_line = ""
         self._workflows = WorkflowSweep()
@@ -74,6 +76,8 @@ class Housekeeping:
             parts += [self._advance_workflows, self._write_declarations]
         if self._turn % SLOW_TURNS == 0 or self._measurement.unfinished:
             parts.append(self._measurement.take_turn)
+        if self._sampling.is_due():
+            parts.append(self._sample_gates)
         if self._turn % _LEFTOVER_TURNS == 0:
             parts += [self._end_stale_runs, self._remove_leftovers]
         self._turn += 1
@@ -132,6 +136,10 @@ class Housekeeping:
     def _advance_workflows(self) -> bool:
         """Looks at some of the running workflows, from where the last turn stopped."""
         return len(self._workflows.take_turn()) >= WORKFLOWS
+
+    def _sample_gates(self) -> bool:
+        self._sampling.take()
+        return False
 
     def _end_stale_runs(self) -> bool:
         return len(sweep_runs()) >= RUNS

@@ -52,6 +52,8 @@ BEGIN
             ('callboard.reservations', 'SELECT, DELETE', 'SELECT, INSERT, UPDATE, DELETE'),
             ('callboard.gate_starts', 'SELECT', 'SELECT, INSERT, DELETE'),
             ('callboard.gate_results', 'SELECT', 'SELECT, INSERT, DELETE'),
+            ('callboard.gate_changes', 'SELECT, INSERT', 'SELECT, INSERT'),
+            ('callboard.gate_samples', 'SELECT', 'SELECT, INSERT, DELETE'),
             ('callboard.generations', 'SELECT', 'SELECT, INSERT, UPDATE'),
             ('callboard.contents', 'SELECT', 'SELECT, INSERT, UPDATE'),
             ('callboard.prompts', 'SELECT, INSERT, UPDATE', 'SELECT'),

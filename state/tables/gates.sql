@@ -80,3 +80,34 @@ CREATE INDEX gate_results_gate ON callboard.gate_results (gate, at);
 CREATE INDEX gate_results_failed ON callboard.gate_results (gate, at) WHERE failed;
 
 COMMENT ON TABLE callboard.gate_results IS 'Recent results at gates that have a breaker: appended by settle, judged under the gate''s lock.';
+
+CREATE TABLE callboard.gate_changes (
+    id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    gate    text COLLATE "C" NOT NULL,
+    at      timestamptz NOT NULL,
+    origin  text NOT NULL CHECK (origin IN ('operator', 'code', 'breaker')),
+    by      text,
+    changes jsonb NOT NULL
+);
+CREATE INDEX gate_changes_gate ON callboard.gate_changes (gate, id);
+
+COMMENT ON TABLE callboard.gate_changes IS 'What was changed at a gate, kept for ever. Changes by plain SQL are not in it.';
+COMMENT ON COLUMN callboard.gate_changes.origin IS 'operator: by API or command; code: it declares another value; breaker: it has opened, or closed.';
+COMMENT ON COLUMN callboard.gate_changes.by IS 'The name of the operator''s API key.';
+COMMENT ON COLUMN callboard.gate_changes.changes IS 'Columns of gates with the value before and the value after: {"max_concurrent": [3, 5]}.';
+
+-- No key: a sample that is taken twice does no harm.
+CREATE TABLE callboard.gate_samples (
+    gate           text COLLATE "C" NOT NULL,
+    at             timestamptz NOT NULL,
+    running        integer NOT NULL,
+    waiting        integer NOT NULL,
+    max_concurrent integer,
+    closed_by      text
+);
+CREATE INDEX gate_samples_gate ON callboard.gate_samples (gate, at);
+CREATE INDEX gate_samples_at ON callboard.gate_samples (at);
+
+COMMENT ON TABLE callboard.gate_samples IS 'The use of gates every ten seconds while they are in use, kept for about an hour. A gate at rest has no samples after its last one.';
+COMMENT ON COLUMN callboard.gate_samples.waiting IS 'The length of the line, counted up to 10,000.';
+COMMENT ON COLUMN callboard.gate_samples.closed_by IS 'What let no task start, whatever the limit: paused, closed, breaker_open or breaker_half_open.';

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from state import get_attempts, get_task
-from state.gates.operations import get_gate
+from state.gates.reads import get_gate
 from tests.agents.assistants import COUNT_WORDS, TOKENS, start_assistant
 from tests.providers.servers import ChatServer
 from tests.support.clock import Clock

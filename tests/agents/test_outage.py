@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from state import submit
-from state.gates.operations import get_gate
+from state.gates.reads import get_gate
 from tests.providers.servers import ChatServer
 from tests.support.clock import Clock
 from tests.support.eventually import eventually

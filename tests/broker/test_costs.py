@@ -130,7 +130,7 @@ def test_an_idle_system_asks_for_pulses_and_one_maintainer(
     kinds = Counter(match[1] if (match := re.search(r"execute (\w+) ", text)) else text for text in sent)
     assert kinds["pulse"] <= 2 * (seconds / 2 + 1)
     assert kinds["maintainer_take"] <= seconds + 1
-    slow = {"sweep_workflows", "metrics_sample"}  # each tenth turn
+    slow = {"sweep_workflows", "metrics_sample", "gate_sample"}  # each tenth turn
     every_minute = {"measure_tasks", "metrics_remove_old", "metrics_heartbeats", "sweep_runs", "sweep_gate_history"}
     every_minute |= {"recount_dead_letters", "fold_finished_counts"}
     assert kinds.keys() <= {"pulse", "maintainer_take"} | slow | every_minute, kinds

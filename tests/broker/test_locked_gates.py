@@ -12,7 +12,7 @@ import pytest
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import NewTask, Task, get_task, submit, submit_many
-from state.gates.operations import get_gate
+from state.gates.reads import get_gate
 from tests.support.eventually import eventually
 from tests.support.workers import WorkerTree
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import actors  # noqa: F401
 import tests.support.testactors  # noqa: F401
 from state import NewTask, get_task, submit_many
-from state.gates.operations import get_gate
+from state.gates.reads import get_gate
 from tests.support.clock import Clock
 from tests.support.eventually import eventually
 from tests.support.observer import Observer

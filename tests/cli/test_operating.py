@@ -6,7 +6,7 @@ import pytest
 
 from state.gates import Gate
 from state.gates.declarations import declare
-from state.gates.operations import get_gate
+from state.gates.reads import get_gate
 from state.workers.identity import Identity
 from state.workers.registry import register
 from tests.cli.command import answer, refusal, succeed
@@ -40,6 +40,18 @@ def test_gates_set() -> None:
     assert "opens in" in succeed("gates")
     opened = answer("gates", "set", KEY, "--close-for", "0", "--max-concurrent", "none")
     assert (opened["closed_until"], opened["max_concurrent"]) == (None, None)
+
+
+def test_gates_show_and_reset() -> None:
+    declare([Gate(KEY, 3)])
+    succeed("gates", "set", KEY, "--max-concurrent", "5")
+    shown = answer("gates", "show", KEY)
+    assert (shown["gate"]["max_concurrent"], shown["holders"], shown["waiters"]) == (5, [], [])
+    assert [change["changes"] for change in shown["changes"]] == [{"max_concurrent": [3, 5]}]
+    assert "max_concurrent 3 → 5" in succeed("gates", "show", KEY)
+    assert answer("gates", "reset", KEY)["max_concurrent"] == 3
+    assert "callboard gates" in refusal(3, "gates", "show", "provider:nobody")
+    assert "callboard gates" in refusal(3, "gates", "reset", "provider:nobody")
 
 
 def test_gates_set_refuses() -> None:
@@ -85,7 +97,18 @@ def test_workers() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["gates", "gates set", "queues", "queues status", "queues pause", "queues resume", "workers"]
+    "command",
+    [
+        "gates",
+        "gates set",
+        "gates show",
+        "gates reset",
+        "queues",
+        "queues status",
+        "queues pause",
+        "queues resume",
+        "workers",
+    ],
 )
 def test_help_has_examples_and_exit_codes(command: str) -> None:
     text = succeed(*command.split(), "--help")

@@ -14,7 +14,8 @@ from state import get_events, get_task
 from state.errors import QueueAlreadyRunning
 from state.gates import Gate
 from state.gates.declarations import declare
-from state.gates.operations import get_gate, put_gate
+from state.gates.operations import put_gate
+from state.gates.reads import get_gate
 from state.projects.items import NewItem, add_items, create_project, retry_item
 from state.projects.queue import force_stop, start_run, stop
 from state.projects.reads import get_project, list_items, list_runs

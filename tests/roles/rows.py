@@ -23,6 +23,8 @@ INSERT INTO callboard.workers (id, host, boot_id, pid_namespace, pid, queues, ac
 INSERT INTO callboard.leases (task_id, epoch, worker_id, claim_number, started_at, renewed_at, expires_at)
     VALUES ('tq_slow', 1, 'w1', 1, now() - interval '1 hour', now(), now() + interval '1 hour');
 INSERT INTO callboard.gates (key, paused) VALUES ('provider:local', true);
+INSERT INTO callboard.gate_changes (gate, at, origin, by, changes)
+    VALUES ('provider:local', now(), 'operator', 'ann', '{"paused": [false, true]}');
 INSERT INTO callboard.sandboxes (
     id, task_id, epoch, worker_id, host, boot_id, pid_namespace, pid, kind, workspace, started_at)
     VALUES ('sb_1', 'tq_slow', 1, 'w1', 'here', 'b', 'n', 1, 'process', '/x', now());

@@ -20,7 +20,8 @@ from state.errors import (
     TaskNotFound,
     WorkflowNotFound,
 )
-from state.gates.operations import get_gate, list_gates, put_gate
+from state.gates.operations import put_gate, reset_gate
+from state.gates.reads import get_gate, list_changes, list_gates, list_holders, list_samples, list_waiters
 from state.media.contents import get_content
 from state.media.generations import get_generation
 from state.media.prompts import get_prompt, put_prompt
@@ -126,6 +127,11 @@ REFUSED: dict[Callable[..., Any], tuple[type[StateError], Act]] = {
     list_gates: (Forbidden, lambda _, c: list_gates(caller=c)),
     get_gate: (Forbidden, lambda w, c: get_gate(f"tenant:{w.tenant}", caller=c)),
     put_gate: (Forbidden, lambda w, c: put_gate(f"tenant:{w.tenant}", paused=True, caller=c)),
+    reset_gate: (Forbidden, lambda w, c: reset_gate(f"tenant:{w.tenant}", caller=c)),
+    list_samples: (Forbidden, lambda w, c: list_samples(f"tenant:{w.tenant}", caller=c)),
+    list_holders: (Forbidden, lambda w, c: list_holders(f"tenant:{w.tenant}", caller=c)),
+    list_waiters: (Forbidden, lambda w, c: list_waiters(f"tenant:{w.tenant}", caller=c)),
+    list_changes: (Forbidden, lambda _, c: list_changes(caller=c)),
     pause_queue: (Forbidden, lambda _, c: pause_queue("one", caller=c)),
     resume_queue: (Forbidden, lambda _, c: resume_queue("one", caller=c)),
     get_queue_status: (Forbidden, lambda _, c: get_queue_status(caller=c)),

@@ -34,6 +34,7 @@ from deploy.cli.commands import (
     workers,
     workflow,
 )
+from deploy.cli.commands import gate_show as gate_show  # adds its command to the group `gates`
 from deploy.cli.commands import list as listing
 from deploy.cli.commands import project_queue as project_queue  # adds its commands to the group `project`
 

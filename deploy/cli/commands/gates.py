@@ -11,6 +11,8 @@ from deploy.cli.options import JsonOption
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from taskclient import Client
+
 _YEAR = 365 * 86400.0
 _NONE = "none"
 
@@ -25,6 +27,7 @@ def gates(context: typer.Context, as_json: JsonOption = False) -> None:
     Examples:
       callboard gates
       callboard gates --json | jq '.items[] | select(.waiting > 0)'
+      callboard gates show provider:leonardo
       callboard gates set provider:leonardo --max-concurrent 5
     """
     if context.invoked_subcommand is not None:
@@ -34,7 +37,7 @@ def gates(context: typer.Context, as_json: JsonOption = False) -> None:
 
     with open_client() as client:
         rows = list(client.pages(f"{API}/gates"))
-    print_rows(rows, _tabulate, if_empty="No gates.", as_json=as_json)
+    print_rows(rows, tabulate, if_empty="No gates.", as_json=as_json)
 
 
 @group.command("set", epilog=EXIT_CODES_HELP)
@@ -80,25 +83,55 @@ def set_gate(
       callboard gates set provider:leonardo --close-for 300 --json
       callboard gates set provider:leonardo --breaker-threshold 0.3 --breaker-seconds 120
     """
-    from urllib.parse import quote
-
-    from deploy.cli.connection import API, open_client
-    from deploy.cli.output import open_console, print_json
-    from taskclient import NotFound
+    from deploy.cli.connection import open_client
 
     changes = _read_changes(max_concurrent, rate, paused, close_for)
     changes |= _read_breaker(breaker_threshold, breaker_volume, breaker_window, breaker_seconds)
     if not changes:
         raise Failure(BAD_INPUT, "Nothing to change: give --max-concurrent, --rate, --pause or another option.")
     with open_client() as client:
-        try:
-            row = client.request("PUT", f"{API}/gates/{quote(key)}", json=changes)
-        except NotFound as missing:
-            raise Failure(NOT_FOUND, f"{missing.detail} `callboard gates` shows them.") from missing
+        row = request_gate(client, "PUT", key, json=changes)
+    _print_gate(row, as_json)
+
+
+@group.command("reset", epilog=EXIT_CODES_HELP)
+def reset(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The gate.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Give a gate the limit, rate and breaker that the code declares. A pause stays.
+
+    \b
+    Examples:
+      callboard gates reset provider:leonardo
+    """
+    from deploy.cli.connection import open_client
+
+    with open_client() as client:
+        row = request_gate(client, "POST", key, "/reset")
+    _print_gate(row, as_json)
+
+
+def request_gate(client: "Client", method: str, key: str, verb: str = "", json: Any = None) -> dict[str, Any]:
+    from urllib.parse import quote
+
+    from deploy.cli.connection import API
+    from taskclient import NotFound
+
+    try:
+        row: dict[str, Any] = client.request(method, f"{API}/gates/{quote(key)}{verb}", json=json)
+    except NotFound as missing:
+        raise Failure(NOT_FOUND, f"{missing.detail} `callboard gates` shows them.") from missing
+    return row
+
+
+def _print_gate(row: dict[str, Any], as_json: bool) -> None:
+    from deploy.cli.output import open_console, print_json
+
     if as_json:
         print_json(row)
     else:
-        open_console().print(_tabulate([row]))
+        open_console().print(tabulate([row]))
 
 
 def _read_changes(
@@ -155,7 +188,7 @@ def _parse_rate(text: str) -> tuple[int | None, float | None]:
     raise Failure(BAD_INPUT, f"--rate: {text!r} is not COUNT/SECONDS, such as 10/60, nor `none`.")
 
 
-def _tabulate(rows: list[dict[str, Any]]) -> "Table":
+def tabulate(rows: list[dict[str, Any]]) -> "Table":
     from rich.text import Text
 
     from deploy.cli.output import sanitize, start_table

@@ -12,7 +12,8 @@ import psycopg
 from state import NewTask, cancel, pause, redrive, resume, submit, submit_many
 from state.gates import Gate
 from state.gates.declarations import declare
-from state.gates.operations import get_gate, put_gate
+from state.gates.operations import put_gate
+from state.gates.reads import get_gate
 from tests.chaos.storm.cluster import EXPECTED
 from tests.chaos.storm.schedule import LIMITS
 from tests.chaos.storm.structures import Structures

@@ -8,7 +8,7 @@ from state import NewTask, cancel, get_task, submit_many
 from state.database import Connection
 from state.gates import Gate
 from state.gates.declarations import declare
-from state.gates.operations import get_gate
+from state.gates.reads import get_gate
 from state.gates.waking import sweep_lines, wake
 from state.maintenance.sweep import sweep
 from state.workers import leases

@@ -7,7 +7,8 @@ import pytest
 
 from state import NewTask, cancel, get_events, get_task, submit, submit_many
 from state.database import Connection, connect
-from state.gates.operations import get_gate, put_gate
+from state.gates.operations import put_gate
+from state.gates.reads import get_gate
 from state.gates.waking import sweep_lines
 from state.maintenance.sweep import sweep
 from state.workers import leases

@@ -10,7 +10,8 @@ from state.database import Connection, connect
 from state.database.pool import borrow
 from state.gates import Gate
 from state.gates.declarations import declare
-from state.gates.operations import get_gate, put_gate
+from state.gates.operations import put_gate
+from state.gates.reads import get_gate
 from state.gates.waking import sweep_lines, wake
 from state.workers import leases
 from state.workers.leases import Claimed, Settlement

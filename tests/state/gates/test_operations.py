@@ -10,7 +10,8 @@ from state.database import Connection
 from state.errors import GateNotFound, InvalidPayload
 from state.gates import Gate
 from state.gates.declarations import declare
-from state.gates.operations import get_gate, put_gate
+from state.gates.operations import put_gate
+from state.gates.reads import get_gate
 from state.gates.waking import sweep_lines
 from state.workers.leases import Claimed
 from tests.state.gated import finish, many, statuses

@@ -10,7 +10,8 @@ from state.database import Connection
 from state.errors import InvalidPayload
 from state.gates import Breaker, Gate, Rate
 from state.gates.declarations import declare, declare_unseen
-from state.gates.operations import get_gate, put_gate
+from state.gates.operations import put_gate
+from state.gates.reads import get_gate
 from state.gates.waking import sweep_lines
 from state.maintenance.sweep import sweep
 from state.settings import get_settings

@@ -9,7 +9,8 @@ from state import get_task
 from state.database import Connection
 from state.gates import Gate
 from state.gates.declarations import declare
-from state.gates.operations import get_gate, put_gate
+from state.gates.operations import put_gate
+from state.gates.reads import get_gate
 from state.gates.waking import sweep_lines, wake
 from state.workers.leases import Claimed
 from tests.state.gated import failed, finish, gated_task, many, statuses

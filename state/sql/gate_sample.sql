@@ -1,0 +1,1 @@
+SELECT callboard.sample_gates(%(most)s)

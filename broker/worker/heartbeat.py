@@ -46,6 +46,7 @@ class Heartbeat:
         self._beats = 0
         self._now = threading.Event()
         self._stopping = threading.Event()
+        self._shutting_down = False
         self._connection: Connection | None = None
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
@@ -54,6 +55,10 @@ class Heartbeat:
 
     def beat_now(self) -> None:
         self._now.set()
+
+    def announce_shutdown(self) -> None:
+        self._shutting_down = True
+        self.beat_now()
 
     def stop(self) -> None:
         self._stopping.set()
@@ -91,7 +96,9 @@ class Heartbeat:
         processed = self._held.claims_processed
         known = self._held.executions()
         asked = boot_time()
-        pulse = send_pulse(self._connection, self._held.worker, self._queues, self._depth_that_matters)
+        pulse = send_pulse(
+            self._connection, self._held.worker, self._queues, self._depth_that_matters, stopping=self._shutting_down
+        )
         self._renewed = asked
         note_pulse(boot_time() - min(self._due, asked))
         self._due = asked + self._every

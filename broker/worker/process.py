@@ -126,6 +126,7 @@ class WorkerProcess:
         finish."""
         self._shutting_down = True
         self._stop_starting()
+        self._heartbeat.announce_shutdown()
         self._grace = threading.Thread(target=self._end_grace, name="grace", daemon=True)
         self._grace.start()
 

@@ -69,6 +69,7 @@ BEGIN
             ('callboard.webhook_deliveries', 'SELECT, INSERT', 'SELECT, INSERT'),
             ('callboard.webhook_secrets', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT, INSERT'),
             ('callboard.task_queue_metrics', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE'),
+            ('callboard.tenant_metrics', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE'),
             ('callboard.task_queue_metrics_daily', 'SELECT', 'SELECT, INSERT, DELETE'),
             ('callboard.metrics_progress', 'SELECT', 'SELECT, UPDATE'),
             -- A key's role, tenant and secret never change. Workers ask for no keys.

@@ -4,7 +4,9 @@
 WITH me AS (
     SELECT id, host, boot_id, pid_namespace FROM callboard.workers WHERE id = %(worker)s
 ), seen AS (
-    UPDATE callboard.workers w SET seen_at = callboard.now(), stopped_at = NULL
+    UPDATE callboard.workers w
+    SET seen_at = callboard.now(), stopped_at = NULL,
+        stopping_at = CASE WHEN %(stopping)s THEN coalesce(w.stopping_at, callboard.now()) END
     FROM (SELECT id FROM callboard.workers WHERE id = %(worker)s FOR NO KEY UPDATE SKIP LOCKED) AS free
     WHERE w.id = free.id
 ), mine AS MATERIALIZED (

@@ -18,6 +18,7 @@ CREATE TABLE callboard.task_queue_metrics (
     average_latency        double precision GENERATED ALWAYS AS (latency_sum / nullif(tasks_completed, 0)) STORED,
     error_rate             double precision
                            GENERATED ALWAYS AS (attempts_failed::double precision / nullif(attempts, 0)) STORED,
+    run_sum                double precision,
     PRIMARY KEY (minute, actor, agent_name, task_type)
 );
 
@@ -29,9 +30,26 @@ COMMENT ON COLUMN callboard.task_queue_metrics.tasks_failed IS 'Tasks that have 
 COMMENT ON COLUMN callboard.task_queue_metrics.attempts IS 'Executions that have completed, failed or lost their worker; not those that were stopped.';
 COMMENT ON COLUMN callboard.task_queue_metrics.attempts_failed IS 'Executions that have failed or lost their worker.';
 COMMENT ON COLUMN callboard.task_queue_metrics.latency_sum IS 'Seconds from entering the queue to the end, of the tasks that were completed.';
+COMMENT ON COLUMN callboard.task_queue_metrics.run_sum IS 'Of these seconds, those of the execution that has completed the task; NULL for minutes that an earlier release has measured.';
 COMMENT ON COLUMN callboard.task_queue_metrics.heartbeats IS 'Samples of the age of a worker''s last pulse; heartbeat_delay_sum is the sum of these ages in seconds.';
 COMMENT ON COLUMN callboard.task_queue_metrics.worker_heartbeat_delay IS 'The greatest of these ages.';
 COMMENT ON COLUMN callboard.task_queue_metrics.moves IS 'In the row without an actor: how many moves of tasks the minute was counted from.';
+
+CREATE TABLE callboard.tenant_metrics (
+    tenant          text COLLATE "C" NOT NULL,
+    minute          timestamptz NOT NULL,
+    tasks_created   bigint NOT NULL,
+    tasks_completed bigint NOT NULL,
+    tasks_failed    bigint NOT NULL,
+    attempts        bigint NOT NULL,
+    attempts_failed bigint NOT NULL,
+    latency_sum     double precision NOT NULL,
+    run_sum         double precision NOT NULL,
+    PRIMARY KEY (tenant, minute)
+);
+CREATE INDEX tenant_metrics_minute ON callboard.tenant_metrics (minute);
+
+COMMENT ON TABLE callboard.tenant_metrics IS 'What happened to the tasks of each tenant in each minute; kept for a day. Columns as in task_queue_metrics.';
 
 CREATE TABLE callboard.task_queue_metrics_daily (
     day                    date NOT NULL,

@@ -11,7 +11,9 @@ CREATE TABLE callboard.workers (
     started_at      timestamptz NOT NULL,
     seen_at         timestamptz NOT NULL,
     stopped_at      timestamptz,
-    coroutines      integer NOT NULL DEFAULT 0
+    coroutines      integer NOT NULL DEFAULT 0,
+    version         text,
+    stopping_at     timestamptz
 );
 CREATE INDEX workers_alive ON callboard.workers (host) WHERE stopped_at IS NULL;
 
@@ -21,6 +23,8 @@ COMMENT ON COLUMN callboard.workers.start_ticks IS 'The kernel''s start time of 
 COMMENT ON COLUMN callboard.workers.actors IS 'Names of the actors that the worker knows.';
 COMMENT ON COLUMN callboard.workers.seen_at IS 'The last pulse.';
 COMMENT ON COLUMN callboard.workers.coroutines IS 'Tasks of async actors that it runs at once; 0 for release 23, which runs them in its threads.';
+COMMENT ON COLUMN callboard.workers.version IS 'Of Callboard; NULL for releases that did not say it.';
+COMMENT ON COLUMN callboard.workers.stopping_at IS 'When it was asked to shut down: it finishes what it runs, and takes no more.';
 
 CREATE TABLE callboard.maintainer (
     only_row   boolean PRIMARY KEY DEFAULT true CHECK (only_row),

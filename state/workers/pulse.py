@@ -28,14 +28,18 @@ class Pulse:
     open_sandboxes: bool  # a sandbox of this host has not ended
 
 
-def send_pulse(connection: Connection, worker: str, queues: Sequence[str], retry_limit: int) -> Pulse:
-    """Renews the worker's leases. Returns them, with the requests to stop their tasks."""
+def send_pulse(
+    connection: Connection, worker: str, queues: Sequence[str], retry_limit: int, *, stopping: bool = False
+) -> Pulse:
+    """Renews the worker's leases. Returns them, with the requests to stop their tasks. `stopping`: the worker shuts
+    down."""
     parameters: Parameters = {
         "worker": worker,
         "lease_seconds": get_settings().lease_seconds,
         "queues": list(queues),
         "retry_limit": retry_limit,
         "maintainer_seconds": LEASE_SECONDS,
+        "stopping": stopping,
     }
     [row] = fetch("pulse", parameters, connection)
     return Pulse(

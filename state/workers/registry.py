@@ -1,12 +1,16 @@
 """The register of worker processes: which of them live, and which actors they know."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 
 from state.access.caller import SYSTEM, Caller
 from state.access.permissions import require_no_tenant
 from state.database import Row, fetch, retrying
 from state.gates.waking import wake
+from state.tasks.catalog import is_async
 from state.workers.identity import Identity, Sibling, is_dead
+
+_MOST_TASKS = 200  # of each worker: those that have started first
 
 
 def register(
@@ -22,7 +26,10 @@ def register(
 def _register(identity: Identity, queues: Sequence[str], threads: int, coroutines: int, actors: Sequence[str]) -> None:
     fields = {name: getattr(identity, name) for name in Identity.__slots__}
     places = {"threads": threads, "coroutines": coroutines}
-    fetch("worker_register", {**fields, **places, "queues": list(queues), "actors": list(actors)})
+    fetch(
+        "worker_register",
+        {**fields, **places, "version": version("callboard"), "queues": list(queues), "actors": list(actors)},
+    )
 
 
 @retrying
@@ -47,5 +54,14 @@ def find_dead_siblings(identity: Identity) -> list[str]:
 
 @retrying
 def list_workers(*, caller: Caller = SYSTEM) -> list[Row]:
+    """The workers that have not stopped, with the tasks that each runs."""
     require_no_tenant(caller)
-    return fetch("workers", {})
+    return [{**row, **count_places(row["by_actor"])} for row in fetch("workers", {"tasks_each": _MOST_TASKS})]
+
+
+def count_places(by_actor: Mapping[str, int]) -> dict[str, int]:
+    """Counts the places that tasks of these actors use. An actor that this process does not know counts as one of
+    threads."""
+    asynchronous = sum(tasks for actor, tasks in by_actor.items() if is_async(actor))
+    running = sum(by_actor.values())
+    return {"running": running, "threads_busy": running - asynchronous, "coroutines_busy": asynchronous}

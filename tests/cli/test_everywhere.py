@@ -94,6 +94,8 @@ def test_all_commands(where: dict[str, Any], kill: Kill, tmp_path: Path) -> None
     assert run("gates", "set", "provider:leonardo", "--breaker-threshold", "none")["breaker_threshold"] is None
     assert "provider:leonardo" in text("gates")
     assert "No workers" in text("workers")
+    assert run("overview")["troubles"][0]["kind"] == "no-worker"
+    assert "There has never been a worker." in text("overview")
     assert run("metrics", "--by", "minute")["next_cursor"] is None
     assert "note" in text("actors")
     assert "payload_schema" in run("actors")["items"][0]

@@ -51,6 +51,7 @@ INSERT INTO callboard.api_keys (id, name, role, secret_hash, created_at)
     VALUES ('ck_1', 'ann', 'reader', 'x', now() - interval '1 year');
 INSERT INTO callboard.task_queue_metrics (minute, actor, agent_name, task_type, tasks_created)
     VALUES (date_trunc('minute', now()) - interval '5 minutes', 'quick', '', '', 1);
+INSERT INTO callboard.tenant_metrics VALUES ('a', date_trunc('minute', now()) - interval '2 days', 1, 0, 0, 0, 0, 0, 0);
 UPDATE callboard.metrics_progress SET measured_until = now();
 INSERT INTO dramatiq.queue (message_id, queue_name, state, message)
     VALUES ('00000000-0000-0000-0000-000000000001', 'plain', 'queued', '{}');

@@ -46,6 +46,7 @@ RIGHTS: dict[str, tuple[set[str], set[str]]] = {
     "callboard.schema_version": ({READ}, {READ}),
     "callboard.slots": ({READ, REMOVE}, ALL),
     "callboard.task_queue_metrics": ({READ}, ALL),
+    "callboard.tenant_metrics": ({READ}, ALL),
     "callboard.task_queue_metrics_daily": ({READ}, {READ, ADD, REMOVE}),
     "callboard.tasks": (CHANGE, CHANGE),
     "callboard.webhook_deliveries": ({READ, ADD}, {READ, ADD}),

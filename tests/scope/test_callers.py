@@ -19,7 +19,7 @@ FILES = sorted((HTTP / "taskapi").rglob("*.py"))
 SHARED = {"get_events_of_many", "get_tasks_of_many", "get_workflows_of_many", "get_followed_workflows",
           "get_projects_of_many", "get_queue_status"}  # fmt: skip
 # Their own tests try them on two tenants.
-ELSEWHERE = ("state.schedules", "state.webhooks", "state.access")
+ELSEWHERE = ("state.schedules", "state.webhooks", "state.access", "state.overview")
 
 
 def load(path: Path) -> tuple[Any, ast.Module]:

@@ -120,6 +120,7 @@ def test_it_is_cheap_beside_many_tasks_with_old_statistics(
 def pages(connection: Observer, me: Identity) -> int:
     """Returns how many pages Postgres reads for one pulse, once it has a plan for it."""
     parameters = {"worker": me.id, "queues": QUEUES, "retry_limit": 5001, "lease_seconds": 30, "maintainer_seconds": 3}
+    parameters["stopping"] = False
     for _ in range(2):
         explained = connection.execute(
             f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement('pulse')}", parameters

@@ -1,0 +1,1 @@
+"""The state of everything at a glance: what an operator looks at first."""

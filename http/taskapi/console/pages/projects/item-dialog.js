@@ -5,77 +5,47 @@ import { h } from "../../core/dom.js";
 import { writeJson } from "../../core/json.js";
 import { askForm } from "../../parts/form-dialog.js";
 import "../../parts/json-editor.js";
-import { PRIORITIES, itemPath, projectPath } from "./queue.js";
+import { PRIORITIES, projectPath } from "./queue.js";
 
-/** Adds an item to a project, or changes one that is pending. Returns it; null if nothing was done. */
-export async function editItem(project, item) {
-  const { items: all } = await api.get("/agents");
-  const agents = all.filter((each) => caller.mayGive(each) || nameOf(each) === (item && nameOf(item)));
-  let agent = item ? agents.find((each) => nameOf(each) === nameOf(item)) : agents[0];
+const BLANK = { string: "", number: 0, integer: 0, boolean: false, array: [], object: {} };
+
+/** Adds an item to a project. What was typed stays until the server has taken it. */
+export async function addItem(project, { again }) {
+  const agents = (await api.get("/agents")).items.filter((each) => caller.mayGive(each));
+  let agent = agents[0];
   let editor = null;
-  return askForm({
-    title: item ? `Change ${item.title}` : "Add an item",
-    action: item ? "Save" : "Add",
+  const label = (text, ...field) => h("label", null, text, ...field);
+  await askForm({
+    title: "Add an item",
+    action: "Add",
     wide: true,
     fields: (error) => {
       if (error?.field?.startsWith("input")) editor.refuse(error.field.replace(/^input\.?/, ""), error.message);
-      const invalid = (name) => error?.field === name && "true";
+      const choose = (event) => {
+        agent = agents[event.target.value];
+        editor.text = writeExample(agent.input_schema);
+      };
       return [
-        h("label", null, "Title", h("input", { name: "title", value: item?.title, required: true, maxlength: 500, autocomplete: "off", "aria-invalid": invalid("title") })),
-        h(
-          "label",
-          null,
-          "Agent",
-          h("select", { name: "agent", "aria-invalid": invalid("agent_name"), onchange: (event) => choose(event.target.value) },
-            agents.map((each) => h("option", { key: nameOf(each), value: nameOf(each), selected: each === agent }, nameOf(each))),
-          ),
-        ),
-        h("p", { class: "dim" }, agent?.description),
-        h(
-          "label",
-          null,
+        label("Title", h("input", { name: "title", required: true, maxlength: 500, autocomplete: "off" })),
+        label("Agent", h("select", { onchange: choose }, agents.map((each, index) => h("option", { value: index }, `${each.agent_name} · ${each.task_type}`)))),
+        label(
           "Priority",
-          h("select", { name: "priority", "aria-invalid": invalid("priority") },
-            h("option", { value: "" }, `as the agent has it: ${PRIORITIES[agent?.priority ?? 2]}`),
-            PRIORITIES.map((name, number) => (number || caller.hasRole("operator")) && h("option", { key: name, value: number, selected: item?.priority === number }, name)),
-          ),
+          h("select", { name: "priority" }, h("option", { value: "" }, "that of the agent"), PRIORITIES.map((name) => (name !== "critical" || caller.hasRole("operator")) && h("option", { value: name }, name))),
         ),
-        h("div", { class: "label" }, "Input", h("json-editor", {
-          props: { text: item ? writeJson(item.input, 2) : exampleOf(agent?.input_schema), label: "Input" },
-          created: (element) => (editor = element),
-        })),
+        h("div", null, h("json-editor", { props: { text: writeExample(agent.input_schema), label: "Input" }, created: (element) => (editor = element) })),
       ];
     },
-    send: async (form) => {
+    send: (form) => {
       const input = editor.read();
-      if (input === undefined) return undefined;
-      const priority = form.get("priority");
-      const body = {
-        title: form.get("title").trim(),
-        agent_name: agent.agent_name,
-        task_type: agent.task_type,
-        input,
-        priority: priority === "" ? null : Number(priority),
-      };
-      return item ? api.patch(itemPath(item), body) : api.post(`${projectPath(project.project_id)}/items`, body);
+      const { agent_name, task_type } = agent;
+      const item = { title: form.get("title"), agent_name, task_type, input, priority: form.get("priority") || null };
+      return input === undefined ? undefined : api.post(`${projectPath(project.project_id)}/items`, item);
     },
   });
-
-  function choose(name) {
-    agent = agents.find((each) => nameOf(each) === name);
-    editor.text = exampleOf(agent.input_schema); // what was typed stays
-  }
+  again();
 }
 
-const nameOf = ({ agent_name, task_type }) => `${agent_name} · ${task_type}`;
-
-/** An input with what the schema requires, to be filled in. */
-function exampleOf(schema) {
-  if (!schema) return "{}";
-  const blank = { string: "", number: 0, integer: 0, boolean: false, array: [], object: {}, null: null };
-  const required = schema.required ?? [];
-  return writeJson(Object.fromEntries(required.map((name) => {
-    const field = schema.properties?.[name] ?? {};
-    return [name, field.default ?? field.examples?.[0] ?? blank[field.type] ?? null];
-  })), 2);
+/** What the schema of an input requires, to be filled in. */
+function writeExample({ required = [], properties = {} }) {
+  return writeJson(Object.fromEntries(required.map((name) => [name, properties[name]?.default ?? BLANK[properties[name]?.type] ?? null])), 2);
 }

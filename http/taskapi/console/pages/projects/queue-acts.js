@@ -3,103 +3,86 @@ import { api } from "../../core/api.js";
 import { caller } from "../../core/caller.js";
 import { h } from "../../core/dom.js";
 import { actionButton } from "../../parts/action-button.js";
-import { code, link } from "../../parts/basics.js";
-import { mayForce, mayRun, mayStop, queuePath, taskLink, whyNotStart } from "./queue.js";
+import { code } from "../../parts/basics.js";
+import { linkToTask } from "../task/waiting.js";
+import { may, projectPath, whyNotStart } from "./queue.js";
 
-/** The buttons. `say` shows a notice at the top of the page, `again` reads the project at once. */
-export function queueActs(project, { say, again }) {
-  const state = project.queue_state;
-  const { is_running: running, should_stop: stopping, paused, current_run_id: run } = state;
+/** `say` shows a notice, `again` reads at once. `brief`: only what a row of a list has room for. */
+export function queueActs(project, { say, again }, brief = false) {
+  const { is_running: running, should_stop: stopping, paused, mode, current_run_id: run, current_item_id: item } = project.queue_state;
   const why = whyNotStart(project);
-  const act = (path, then) => async () => {
-    try {
-      say(then(await api.post(path)) ?? null);
-    } catch (error) {
-      say(refusal(error));
-    } finally {
-      again();
-    }
+  const here = projectPath(project.project_id);
+  const button = (label, path, { body, done, ...more } = {}) => {
+    const name = brief && `${label} ${project.name}`;
+    return actionButton({ key: path + label, label, name, ...more, act: () => post(path, body, { say, again }, done) });
   };
-  const start = (mode) => () => startQueue(project.project_id, { mode }, { say, again });
-  const here = (verb) => queuePath(project.project_id, verb);
-  const control = (verb) => `/tasks/${encodeURIComponent(run)}/${verb}`;
-  // A single run ends with its item anyway.
-  const canStop = mayStop() && running && (state.mode === "loop" || !state.current_item_id);
-  const canPause = running && caller.may("POST /tasks/{task_id}/pause");
+  const start = (label, wanted, title) => button(label, `${here}/run`, { body: { mode: wanted }, disabled: why, title: why ?? title });
+  const canPause = !brief && running && caller.may("POST /tasks/{task_id}/pause");
+  const canStop = running && (mode === "loop" || !item); // a single run ends with its item anyway
   return [
-    mayRun() && actionButton({ key: "play", label: "Play", tone: "primary", title: why ?? "Do the next item", disabled: why, act: start("single") }),
-    mayRun() && actionButton({ key: "loop", label: "Loop", title: why ?? "Do all pending items, one after the other", disabled: why, act: start("loop") }),
-    canPause && !paused && actionButton({ key: "pause", label: "Pause", title: "Interrupt the run; it keeps its item", disabled: stopping, act: act(control("pause"), () => null) }),
-    canPause && paused && actionButton({ key: "resume", label: "Resume", tone: "primary", act: act(control("resume"), () => null) }),
-    canStop &&
-      actionButton({
-        key: "stop", label: stopping ? "Stopping…" : "Stop", title: "Stop after the present item", disabled: stopping,
-        act: act(here("queue/stop"), () => null),
-      }),
-    mayForce() &&
-      running &&
-      actionButton({
-        key: "force", label: "Force-stop", tone: "danger", title: "Interrupt the present item",
-        ask: askForce(project),
-        act: act(here("queue/force-stop"), (answer) => forceReceipt(answer)),
-      }),
+    may("run") && [start("Play", "single", "Do the next item"), start("Loop", "loop", "Do all pending items, one after the other")],
+    canPause && !paused && button("Pause", `/tasks/${run}/pause`, { disabled: stopping, title: "Interrupt the run, which keeps its item" }),
+    canPause && paused && button("Resume", `/tasks/${run}/resume`),
+    canStop && may("queue/stop") && button(stopping ? "Stopping…" : "Stop", `${here}/queue/stop`, { disabled: stopping, title: "Stop after the present item" }),
+    !brief && running && may("queue/force-stop") &&
+      button("Force-stop", `${here}/queue/force-stop`, { tone: "danger", ask: askForce(project), done: describeForce, title: "Interrupt the present item" }),
   ];
 }
 
-/** Starts the queue. A refusal is shown at the top of the page. */
-export async function startQueue(id, body, { say, again }) {
+/** Sends an action. A refusal is a notice, and so is what `done` makes of the answer. */
+export async function post(path, body, { say, again }, done = () => null) {
   try {
-    await api.post(queuePath(id, "run"), body);
-    say(null);
+    say(done(await api.post(path, body)));
   } catch (error) {
-    say(refusal(error));
+    say(describeRefusal(error));
   } finally {
     again();
   }
 }
 
-export const refusal = (error) => ({
-  title: error.status === 0 ? "No answer" : error.error === "queue-already-running" ? "Not started: it is running already" : error.title || "Refused",
-  tone: "dead",
-  content: h(
-    "p",
-    null,
-    error.message,
-    " ",
-    error.status === 0 ? "Whether it has begun, this page shows as soon as the server is back." : code(error.error),
-    error.problem.task_id && [" ", link(taskLink(error.problem.task_id), "Open the live run")],
-  ),
-});
+function describeRefusal({ status, title, message, error, problem }) {
+  const lost = status === 0;
+  return {
+    title: lost ? "No answer" : title || "Refused",
+    tone: "dead",
+    content: h(
+      "p",
+      null,
+      message,
+      lost ? " Whether it was done, this page shows when the server is back." : [" ", code(error)],
+      problem.task_id && [" The live run: ", linkToTask(problem.task_id)],
+    ),
+  };
+}
 
-const askForce = (project) => ({
-  title: `Force-stop ${project.name}?`,
+const askForce = ({ name, queue_state: { mode } }) => ({
+  title: `Force-stop ${name}?`,
   action: "Force-stop",
   text: [
-    h("p", null, "The present item is interrupted and fails; its commands are killed with all their descendants. What it has paid for so far is lost."),
-    project.queue_state.mode === "loop" && h("p", null, "Stop, instead, lets the item end and does not begin the next one."),
+    h("p", null, "The present item is interrupted and fails. Its commands are killed, with all their descendants."),
+    mode === "loop" && h("p", null, "Stop lets the item end, and does not begin the next one."),
   ],
 });
 
-function forceReceipt({ success, killed_runs, still_running }) {
+function describeForce({ success, killed_runs: killed, still_running: left }) {
   return {
-    title: success ? "Force-stopped: nothing is still running" : "Not everything has ended yet",
+    title: success ? "Force-stopped: nothing is still running" : "Not everything has ended yet: force-stop looks again",
     tone: success ? "completed" : "waiting",
     content: h(
       "ul",
       null,
-      killed_runs.map((id) => h("li", { key: id }, "Killed run ", link(taskLink(id), code(id)))),
-      !killed_runs.length && success && h("li", null, "No run had to be killed."),
-      still_running.map((each) =>
+      killed.map((id) => h("li", { key: id }, "Killed: run ", linkToTask(id))),
+      left.map((each) =>
         h(
           "li",
-          { key: each.sandbox_id ?? each.run_id },
+          { key: each.sandbox_id ?? "code" },
           "Still running: ",
-          each.sandbox_id ? ["sandbox ", code(each.sandbox_id), ` on ${each.host}, processes ${each.pids.join(", ")}`] : "the code of the run",
-          " of ",
-          link(taskLink(each.run_id), code(each.run_id)),
+          each.sandbox_id ? `processes ${each.pids.join(", ")} of sandbox ${each.sandbox_id} on ${each.host}` : "the code",
+          " of run ",
+          linkToTask(each.run_id),
         ),
       ),
-      !success && h("li", null, "Force-stop looks again."),
+      !killed.length && !left.length && h("li", null, "No run had to be killed."),
     ),
   };
 }

@@ -29,7 +29,7 @@ const textOf = (result) => [result, result?.summary, result?.text].find((each) =
 const labelOf = ({ payload }) => (typeof payload.prompt === "string" ? payload.prompt : "Result");
 
 /** The ids of all contents that a result names, in their order. */
-function findContents(result) {
+export function findContents(result) {
   const found = new Set();
   function search(value) {
     const id = typeof value === "string" && CONTENT.exec(value)?.[1];

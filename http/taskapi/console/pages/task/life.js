@@ -53,7 +53,7 @@ function showRow({ attempt, stretches, end }, isLive) {
         { class: "bar", role: "img", "aria-label": [...stretches.filter(({ width }) => width > 0).map(describe), howItEnded(end ?? last.move)].filter(Boolean).join("; ") },
         stretches.filter(({ width }) => width > 0).map(showStretch),
         isLive && h("i", { class: "now", key: "now", style: { left: `${stop}%` } }),
-        !isLive && h("i", { class: `end s-${(end ?? last.move).to}`, key: "end", style: { left: `${stop}%` } }),
+        !isLive && h("i", { class: `end s-${failed ? "dead" : (end ?? last.move).to}`, key: "end", style: { left: `${stop}%` } }),
       ),
       h(
         "p",

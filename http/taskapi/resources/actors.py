@@ -30,6 +30,7 @@ class ActorView(BaseModel):
     time_limit_seconds: float
     policy: PolicyView
     role: Role = Field(description="The role that a caller needs.")
+    created_by: str | None = Field(description="What creates its tasks, if callers cannot submit them.")
     gates: list[str] = Field(description="The gates that do not depend on the payload; a task may have others.")
 
     @classmethod
@@ -45,6 +46,7 @@ class ActorView(BaseModel):
             time_limit_seconds=spec.time_limit,
             policy=PolicyView(schedules=schedules, default=list(spec.policy.default)),
             role=spec.role,
+            created_by=spec.created_by,
             gates=[gate.key for gate in spec.known_gates()] if spec.known_gates else [],
         )
 

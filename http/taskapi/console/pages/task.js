@@ -7,6 +7,7 @@ import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
 import { follow } from "../core/stream.js";
 import { View, property } from "../core/view.js";
 import { code, copyButton, empty, link, loading, problem } from "../parts/basics.js";
+import { showOutput } from "../parts/output.js";
 import { toast } from "../parts/toasts.js";
 import { FINISHED, showActions } from "./task/actions.js";
 import { showAttempts } from "./task/attempts.js";
@@ -14,7 +15,6 @@ import { showFacts, showJson } from "./task/facts.js";
 import { showHead, showProgress, showReceipt, showWhy } from "./task/head.js";
 import { History } from "./task/history.js";
 import { showLife } from "./task/life.js";
-import { showOutput } from "./task/output.js";
 import { showTimeline } from "./task/timeline.js";
 import { readHolders } from "./task/waiting.js";
 

@@ -9,7 +9,7 @@ import { actionButton } from "../../parts/action-button.js";
 import { card, chip, empty, link, loading, problem } from "../../parts/basics.js";
 import { jsonTree } from "../../parts/json-tree.js";
 import { moment } from "../../parts/moment-text.js";
-import { findContents } from "../task/output.js";
+import { findContents } from "../../parts/output.js";
 import { shorten } from "../task/words.js";
 import { addItem } from "./item-dialog.js";
 import { post } from "./queue-acts.js";

@@ -1,7 +1,7 @@
 // What a task makes: text as it is written, the output of commands, and pictures, sound or films.
-import { h } from "../../core/dom.js";
-import { plural } from "../../core/format.js";
-import { card } from "../../parts/basics.js";
+import { h } from "../core/dom.js";
+import { plural } from "../core/format.js";
+import { card } from "./basics.js";
 import "./media-content.js";
 
 const LONGEST = 60_000; // characters of a text that are shown

@@ -1,9 +1,9 @@
 // A file that an actor has made, shown as what it is: the server says its type.
-import { contentUrl, send } from "../../core/api.js";
-import { h } from "../../core/dom.js";
-import { bytes } from "../../core/format.js";
-import { View, property } from "../../core/view.js";
-import { problem } from "../../parts/basics.js";
+import { contentUrl, send } from "../core/api.js";
+import { h } from "../core/dom.js";
+import { bytes } from "../core/format.js";
+import { View, property } from "../core/view.js";
+import { problem } from "./basics.js";
 
 class MediaContent extends View {
   #file = null; // {type, size, url}

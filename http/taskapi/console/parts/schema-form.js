@@ -1,0 +1,333 @@
+// A form for a JSON schema. What a form cannot express is edited as JSON, field by field. Nothing is checked here that the
+// server checks: its errors are shown beside the fields.
+import { h } from "../core/dom.js";
+import { bytes } from "../core/format.js";
+import { writeJson } from "../core/json.js";
+import { View, property } from "../core/view.js";
+import "./json-editor.js";
+import { Entries, LONG, Typed, describe, fits, limitsOf, put, read, resolve, seed, titleOf } from "./schema.js";
+
+let forms = 0;
+
+/** `schema`, and `root` if its references begin elsewhere; `begin`: the value at first. Sends `change`. */
+class SchemaForm extends View {
+  #id = `form-${(forms += 1)}`;
+  #value = undefined;
+  #errors = new Map(); // messages by path
+  #variants = new Map(); // the chosen one, by path
+  #removals = 0; // lists with fewer entries are built anew: fields are known by their places
+  #goToError = false;
+
+  changed(name) {
+    if (name === "begin") this.#value = this.begin;
+    if (name === "schema" && this.schema) {
+      const begun = seed(this.schema, this.#root);
+      if (begun && typeof begun === "object") this.#value = { ...begun, ...this.#value };
+    }
+  }
+
+  get #root() {
+    return this.root ?? this.schema;
+  }
+
+  /** Returns {value, errors}: the JSON, and how many fields could not be read; they say so. */
+  read() {
+    const errors = new Map();
+    const value = read(this.#value, errors);
+    if (errors.size) {
+      this.#errors = errors;
+      this.#goToError = true;
+      this.update();
+    }
+    return { value, errors: errors.size };
+  }
+
+  /** Returns the JSON without a word about what cannot be read. */
+  peek() {
+    return read(this.#value, new Map());
+  }
+
+  /** Shows what the server has said about a field such as "params.width". Without a message, what it has said is over. */
+  refuse(path, message, { focus = true } = {}) {
+    this.#errors = new Map(message ? [[path, message]] : []);
+    this.#goToError = Boolean(message) && focus;
+    this.update();
+  }
+
+  content() {
+    if (!this.schema) return [];
+    const { kind, schema } = describe(this.schema, this.#root);
+    if (kind === "object" && fits({ kind, schema }, this.#value ?? {})) return this.#members(schema, this.#value, []);
+    return this.#field(this.schema, this.#value, [], { label: titleOf(schema, ""), required: true });
+  }
+
+  shown() {
+    if (!this.#goToError) return;
+    this.#goToError = false;
+    const field = this.querySelector("[aria-invalid=true], .field-error");
+    field?.focus?.();
+    field?.scrollIntoView({ block: "nearest" });
+  }
+
+  #set(path, value) {
+    this.#value = put(this.#value, path, value);
+    const changed = path.join(".");
+    for (const each of this.#errors.keys()) if (each === changed || each.startsWith(`${changed}.`)) this.#errors.delete(each);
+    this.update();
+    this.dispatchEvent(new Event("change"));
+  }
+
+  /** The error at a path or below it, unless a field below shows it. */
+  #errorAt(path, shows = () => false) {
+    const own = path.join(".");
+    for (const [at, message] of this.#errors) {
+      if (at === own) return message;
+      const rest = own ? (at.startsWith(`${own}.`) ? at.slice(own.length + 1) : null) : at;
+      if (rest !== null && !shows(rest.split(".")[0])) return path.length ? `${rest}: ${message}` : `${at}: ${message}`;
+    }
+    return null;
+  }
+
+  #members(schema, value, path) {
+    const properties = Object.entries(schema.properties ?? {});
+    const unknown = Object.keys(value ?? {}).filter((name) => !(name in (schema.properties ?? {})));
+    const error = this.#errorAt(path, (name) => name in (schema.properties ?? {}));
+    return [
+      error && h("p", { key: "error", class: "field-error", role: "alert", tabindex: -1 }, error),
+      properties.map(([name, each]) =>
+        this.#field(each, value?.[name], [...path, name], { name, required: schema.required?.includes(name) }),
+      ),
+      unknown.length > 0 && h("p", { key: "unknown", class: "hint" }, `Also there, as the JSON shows: ${unknown.join(", ")}`),
+    ];
+  }
+
+  /** A field with its name, what to know about it, and what is wrong with it. */
+  #field(given, value, path, { name = "", label, required = false }) {
+    let described = describe(given, this.#root);
+    if (described.kind === "const" && fits(described, value)) return null;
+    if (!fits(described, value)) described = { ...described, kind: "json" };
+    const { kind, schema } = described;
+    const title = label ?? titleOf({ ...schema, ...resolve(given, this.#root) }, name);
+    const draw = { object: this.#object, array: this.#array, map: this.#map, choice: this.#choice }[kind];
+    const key = `${path.join(".")}:${kind}`;
+    const about = [schema.description, limitsOf(schema)].filter(Boolean).join(" ");
+    const needed = required && !label && kind !== "object" && "needed";
+    if (draw) {
+      const heading = h("legend", { class: needed }, title);
+      const content = draw.call(this, described, value, path, { required });
+      return h("fieldset", { key }, heading, about && h("p", { class: "hint" }, about), content);
+    }
+    const id = `${this.#id}-${path.join("-") || "value"}`;
+    const error = this.#errorAt(path);
+    const attributes = {
+      id,
+      "aria-describedby": [about && `${id}-about`, error && `${id}-error`].filter(Boolean).join(" ") || undefined,
+      "aria-invalid": error && "true",
+      "aria-required": required && "true",
+    };
+    const control = (CONTROLS[kind] ?? text)({
+      ...described,
+      value,
+      attributes,
+      required,
+      title,
+      set: (next) => this.#set(path, next),
+    });
+    const isCheck = control.attributes.type === "checkbox";
+    return h(
+      "div",
+      { key, class: ["field", isCheck && "check", (control.tag === "textarea" || kind === "json") && "wide"] },
+      isCheck && control,
+      h("label", { for: kind === "json" ? undefined : id, class: needed }, title),
+      !isCheck && control,
+      about && h("p", { class: "hint", id: `${id}-about` }, about),
+      error && h("p", { class: "field-error", id: `${id}-error`, role: "alert" }, error),
+    );
+  }
+
+  #object({ schema, nullable }, value, path, { required }) {
+    if (value === undefined || value === null) {
+      if (required && !nullable) return this.#members(schema, {}, path);
+      return [this.#note(path), button("Add", () => this.#set(path, seed(schema, this.#root) ?? {}))];
+    }
+    return [this.#members(schema, value, path), !required && button("Remove", () => this.#set(path, undefined))];
+  }
+
+  #array({ schema }, value, path) {
+    const list = value ?? [];
+    const remove = (index) => {
+      this.#removals += 1;
+      this.#variants.clear();
+      const rest = list.filter((_, each) => each !== index);
+      this.#set(path, rest.length ? rest : undefined);
+    };
+    return [
+      this.#note(path, (name) => Number(name) < list.length),
+      list.map((each, index) => [
+        h(
+          "div",
+          { key: `${this.#removals}-${index}`, class: "entry" },
+          this.#field(schema.items, each ?? undefined, [...path, index], { label: `${index + 1}`, required: true }),
+          button("Remove", () => remove(index), `Remove entry ${index + 1}`),
+        ),
+      ]),
+      button("Add", () => this.#set(path, [...list, this.#begin(schema.items)])),
+    ];
+  }
+
+  #map({ schema }, value, path) {
+    const list = value instanceof Entries ? value.list : Object.entries(value ?? {});
+    const change = (next) => this.#set(path, next.length ? new Entries(next) : undefined);
+    const rename = (index, to) => change(list.map(([key, each], at) => [at === index ? to : key, each]));
+    const remove = (index) => {
+      this.#removals += 1;
+      change(list.filter((_, at) => at !== index));
+    };
+    if (value && !(value instanceof Entries)) this.#value = put(this.#value, path, new Entries(list));
+    return [
+      this.#note(path),
+      list.map(([key, each], index) =>
+        h(
+          "div",
+          { key: `${this.#removals}-${index}`, class: "entry" },
+          h("input", { value: key, "aria-label": `Name ${index + 1}`, oninput: (event) => rename(index, event.target.value) }),
+          this.#field(schema.additionalProperties, each ?? undefined, [...path, index], { label: "Value", required: true }),
+          button("Remove", () => remove(index), `Remove entry ${index + 1}`),
+        ),
+      ),
+      button("Add", () => change([...list, ["", this.#begin(schema.additionalProperties)]])),
+    ];
+  }
+
+  #choice({ variants, nullable, schema }, value, path, { required }) {
+    const at = path.join(".");
+    const fitting = variants.findIndex((each) => value !== undefined && value !== null && fits(describe(each, this.#root), value));
+    const chosen = this.#variants.get(at) ?? (fitting < 0 && (required || value !== undefined) ? 0 : fitting);
+    const choose = (event) => {
+      const index = Number(event.target.value);
+      this.#variants.set(at, index);
+      this.#set(path, index < 0 ? undefined : seed(variants[index], this.#root));
+    };
+    const name = (each, index) => each.title ?? each.type ?? each.enum?.join(", ") ?? `${index + 1}`;
+    const id = `${this.#id}-${path.join("-")}-kind`;
+    const none = nullable || schema.default !== undefined || !required;
+    const variant = variants[chosen];
+    const isObject = variant && describe(variant, this.#root).kind === "object";
+    return [
+      h(
+        "div",
+        { key: "kind", class: "field" },
+        h("label", { for: id }, "Kind"),
+        h(
+          "select",
+          { id, value: String(chosen), onchange: choose },
+          none && h("option", { value: "-1" }, "–"),
+          variants.map((each, index) => h("option", { value: String(index) }, name(each, index))),
+        ),
+      ),
+      isObject && this.#members(variant, value, path),
+      variant && !isObject && this.#field(variant, value ?? undefined, path, { label: "Value", required }),
+    ];
+  }
+
+  #begin(schema) {
+    return seed(schema, this.#root) ?? (describe(schema, this.#root).kind === "string" ? "" : null);
+  }
+
+  #note(path, shows) {
+    const error = this.#errorAt(path, shows);
+    return error && h("p", { key: "error", class: "field-error", role: "alert", tabindex: -1 }, error);
+  }
+}
+property(SchemaForm, "root");
+property(SchemaForm, "begin");
+property(SchemaForm, "schema");
+customElements.define("schema-form", SchemaForm);
+
+const button = (label, onclick, name) =>
+  h("button", { type: "button", key: `act-${name ?? label}`, class: "small", "aria-label": name, onclick }, label);
+
+const typed = (value) => (value instanceof Typed ? value.text : value === undefined || value === null ? "" : String(value));
+const placeholder = (schema) =>
+  schema.default === undefined || schema.default === null ? undefined : typed(schema.default);
+
+function text({ schema, value, attributes, required, set }) {
+  const oninput = (event) => set(event.target.value === "" && !required ? undefined : event.target.value);
+  const isLong = schema.maxLength > LONG || /\n/.test(value ?? "") || (value ?? "").length > LONG;
+  const types = { email: "email", uri: "url", password: "password" };
+  const all = { ...attributes, value: value ?? "", placeholder: placeholder(schema), oninput, autocomplete: "off" };
+  return isLong ? h("textarea", all) : h("input", { ...all, type: types[schema.format] ?? "text" });
+}
+
+const numeric = (kind) => ({ schema, value, attributes, set }) =>
+  h("input", {
+    ...attributes,
+    inputmode: kind === "integer" ? "numeric" : "decimal",
+    autocomplete: "off",
+    placeholder: placeholder(schema),
+    value: typed(value),
+    oninput: (event) => set(event.target.value.trim() === "" ? undefined : new Typed(event.target.value, kind)),
+  });
+
+const clocked = (type) => ({ value, attributes, set }) =>
+  h("input", { ...attributes, type, step: type === "date" ? undefined : 1, value: value ?? "", oninput: (event) => set(event.target.value || undefined) });
+
+function select({ schema, value, attributes, required, set }, values) {
+  const isDefault = (each) => schema.default !== undefined && writeJson(each) === writeJson(schema.default);
+  const index = values.findIndex((each) => value !== undefined && writeJson(each) === writeJson(value));
+  const fallback = values.find(isDefault);
+  const nothing = fallback !== undefined ? `${label(fallback)} (default)` : required ? "Choose…" : "–";
+  return h(
+    "select",
+    { ...attributes, value: String(index), onchange: (event) => set(values[event.target.value]) },
+    h("option", { value: "-1" }, nothing),
+    values.map((each, at) => (isDefault(each) && index !== at ? null : h("option", { value: String(at) }, label(each)))),
+  );
+}
+const label = (value) => (value === true ? "yes" : value === false ? "no" : typeof value === "string" ? value : writeJson(value));
+
+function check(field) {
+  const { schema, value, attributes, nullable, set } = field;
+  if (nullable || typeof schema.default !== "boolean") return select(field, [true, false]);
+  return h("input", { ...attributes, type: "checkbox", checked: value ?? schema.default, onchange: (event) => set(event.target.checked) });
+}
+
+/** A moment is typed in the time zone of the browser, and sent in UTC. */
+function moment({ value, attributes, set }) {
+  const at = new Date(value);
+  const local = Number.isNaN(at.getTime()) ? "" : new Date(at - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  const oninput = (event) => set(event.target.value ? new Date(event.target.value).toISOString() : undefined);
+  return h("input", { ...attributes, type: "datetime-local", step: 1, value: local, oninput });
+}
+
+function file({ value, attributes, set }) {
+  if (value) {
+    return h("span", { class: "chosen" }, `${bytes((value.replace(/=+$/, "").length * 3) >> 2)} chosen `, button("Remove", () => set(undefined)));
+  }
+  const choose = async (event) => {
+    const content = new Uint8Array(await event.target.files[0].arrayBuffer());
+    const parts = [];
+    for (let at = 0; at < content.length; at += 0x8000) parts.push(String.fromCharCode(...content.subarray(at, at + 0x8000)));
+    set(btoa(parts.join("")));
+  };
+  return h("input", { ...attributes, type: "file", onchange: choose });
+}
+
+function json({ value, title, set }) {
+  const begin = value instanceof Typed ? value.text : value === undefined ? "" : writeJson(value, 2);
+  const created = (editor) =>
+    editor.addEventListener("change", () => set(editor.value.trim() ? new Typed(editor.value, "json") : undefined));
+  return h("json-editor", { props: { text: begin, label: title }, created });
+}
+
+const CONTROLS = {
+  integer: numeric("integer"),
+  number: numeric("number"),
+  boolean: check,
+  enum: (field) => select(field, field.schema.enum),
+  date: clocked("date"),
+  time: clocked("time"),
+  moment,
+  file,
+  json,
+};

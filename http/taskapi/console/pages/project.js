@@ -68,7 +68,7 @@ class ProjectPage extends View {
       h(
         "div",
         { class: "grid" },
-        h("div", { class: "span-8 now" }, running ? h("live-run", { key: runId, props: { runId, stopping } }) : showRest(project)),
+        h("div", { class: "span-8 now" }, running ? h("live-run", { key: runId, props: { runId, stopping, again: this.#tools.again } }) : showRest(project)),
         showStatistics(this.#statistics),
         h("project-items", { key: "items", props: { project, changes: this.#changes, tools: this.#tools } }),
       ),

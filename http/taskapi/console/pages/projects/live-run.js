@@ -22,6 +22,7 @@ class LiveRun extends View {
       if (kind === "token" || kind === "log") this.#text = (this.#text + data.text).slice(-LONGEST);
       else if (kind === "progress" && this.#task?.payload.title) this.#task.progress = data;
       else again();
+      if (kind === "status") this.again(); // such as a pause, which the stream of the project does not tell
       this.update();
     };
     this.own(follow(`${path}/stream`, { onEvent }));
@@ -42,6 +43,5 @@ class LiveRun extends View {
     );
   }
 }
-property(LiveRun, "runId");
-property(LiveRun, "stopping");
+for (const name of ["runId", "stopping", "again"]) property(LiveRun, name);
 customElements.define("live-run", LiveRun);

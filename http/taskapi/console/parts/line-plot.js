@@ -1,101 +1,164 @@
-// Lines over time as SVG, with the values at the pointer. Also readable as a table by screen readers.
+// Lines over time as SVG, with the values at the pointer, or at the place that the arrow keys have chosen.
 import { h } from "../core/dom.js";
 import { clock, compact } from "../core/format.js";
 import { View, property } from "../core/view.js";
 
-const WIDTH = 640;
 const HEIGHT = 150;
-const LEFT = 0;
 const RIGHT = 40; // for the scale
-const TOP = 14;
+const TOP = 16;
 const BOTTOM = 22;
+const MOST_TICKS = 4;
 
-/** `plot`: {label, from, to (milliseconds), series: [{name, tone, points: [[at, value]], filled?}], show(value),
- *  limit: {name, value, points?} } */
+/** `plot`: {label, from, to (milliseconds), series: [{name, tone, points: [[at, value]], filled?, steps?}], show(value),
+ *  limit: {name, value, points?}, bands: [{name, tone, from, to}], whole: the values are whole numbers, height}.
+ *  A value of null is a gap. With `steps`, a value holds until the next point. */
 class LinePlot extends View {
   #pointer = null; // a moment
+  #width = 640;
+  #sizes = new ResizeObserver(([entry]) => this.#resize(entry.contentRect.width));
 
   content() {
-    const { label, from, to, series, limit, show = compact } = this.plot ?? {};
+    const { label, from, to, series, limit, bands = [], show = compact, whole, height = HEIGHT } = this.plot ?? {};
     if (!series) return [];
-    const values = series.flatMap(({ points }) => points.map(([, value]) => value ?? 0));
-    const top = niceTop(Math.max(1e-9, limit?.value ?? 0, ...(limit?.points ?? []).map(([, v]) => v ?? 0), ...values));
-    const x = (at) => LEFT + ((at - from) / (to - from)) * (WIDTH - LEFT - RIGHT);
-    const y = (value) => TOP + (1 - value / top) * (HEIGHT - TOP - BOTTOM);
-    const path = (points) => points.map(([at, v], i) => `${i ? "L" : "M"}${x(at).toFixed(1)} ${y(v ?? 0).toFixed(1)}`).join("");
-    const scale = [0, top / 2, top];
+    const right = this.#width - RIGHT;
     const limitPoints = limit && (limit.points?.length ? limit.points : [[from, limit.value], [to, limit.value]]);
+    const values = [...series.flatMap(({ points }) => points), ...(limitPoints ?? [])].map(([, value]) => value ?? 0);
+    const ticks = makeTicks(values.reduce((most, value) => Math.max(most, value), 0), whole);
+    const x = (at) => Math.round(((Math.min(to, Math.max(from, at)) - from) / (to - from)) * right * 10) / 10;
+    const y = (value) => Math.round((TOP + (1 - value / ticks.at(-1)) * (height - TOP - BOTTOM)) * 10) / 10;
+    const now = series.map((each) => `${each.name}: ${show(each.points.at(-1)?.[1] ?? 0)} now`);
     return [
       h(
         "div",
         { class: "legend" },
-        series.map(({ name, tone }) => h("span", { class: `s-${tone}` }, name)),
-        limit && h("span", { class: "limit" }, limit.name),
+        series.map(({ name, tone }) => h("span", { key: name, class: `s-${tone}` }, name)),
+        limit && h("span", { key: "limit", class: "limit" }, limit.name),
+        [...new Map(bands.map((band) => [band.name, band])).values()].map(({ name, tone }) =>
+          h("span", { key: `band ${name}`, class: `band s-${tone}` }, name),
+        ),
       ),
       h(
         "svg",
         {
           class: "plot",
-          viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+          viewBox: `0 0 ${this.#width} ${height}`,
+          height,
           role: "img",
-          "aria-label": `${label}. ${series.map((s) => `${s.name}: ${show(s.points.at(-1)?.[1] ?? 0)} now`).join(", ")}.`,
-          onpointermove: (event) => this.#point(event, from, to),
+          tabindex: 0,
+          "aria-label": `${label}. ${now.join(", ")}.`,
+          onpointermove: (event) => this.#point(from + (to - from) * this.#shareAt(event)),
           onpointerleave: () => this.#point(null),
+          onkeydown: (event) => this.#press(event, from, to),
+          onblur: () => this.#point(null),
         },
-        scale.map((value) => [
-          h("path", { class: "grid-line", d: `M${LEFT} ${y(value)}H${WIDTH - RIGHT}` }),
-          h("text", { x: WIDTH - RIGHT + 6, y: y(value) + 4 }, show(value)),
+        bands.map((band, index) =>
+          h("rect", {
+            key: `band ${index}`, class: `band s-${band.tone}`, x: x(band.from), y: TOP,
+            width: Math.max(1, x(band.to) - x(band.from)), height: height - TOP - BOTTOM,
+          }),
+        ),
+        ticks.map((value) => [
+          h("path", { class: "grid-line", d: `M0 ${y(value)}H${right}` }),
+          h("text", { x: right + 6, y: y(value) + 4 }, show(value)),
         ]),
         [from, (from + to) / 2, to].map((at, index) =>
-          h("text", { x: x(at), y: HEIGHT - 6, "text-anchor": ["start", "middle", "end"][index] }, clock(at).slice(0, 5)),
+          h("text", { x: x(at), y: height - 6, "text-anchor": ["start", "middle", "end"][index] }, clock(at).slice(0, 5)),
         ),
-        series.map(({ name, tone, points, filled }) => [
-          filled &&
-            points.length > 0 &&
-            h("path", {
-              key: `area ${name}`,
-              class: `area s-${tone}`,
-              d: `${path(points)}L${x(points.at(-1)[0]).toFixed(1)} ${y(0)}L${x(points[0][0]).toFixed(1)} ${y(0)}Z`,
-            }),
-          h("path", { key: `line ${name}`, class: `line s-${tone}`, d: path(points) }),
-        ]),
-        limitPoints && h("path", { key: "limit", class: "limit-line", d: path(limitPoints) }),
-        this.#pointer !== null && this.#values(series, show, x),
+        series.map(({ name, tone, points, filled, steps }) =>
+          split(points).map((part, index) => {
+            const line = draw(part, x, y, steps);
+            const area = `${line}V${y(0)}H${x(part[0][0])}Z`;
+            return [
+              filled && h("path", { key: `area ${name} ${index}`, class: `area s-${tone}`, d: area }),
+              h("path", { key: `line ${name} ${index}`, class: `line s-${tone}`, d: line }),
+            ];
+          }),
+        ),
+        limitPoints &&
+          split(limitPoints).map((part, index) =>
+            h("path", { key: `limit ${index}`, class: "limit-line", d: draw(part, x, y, true) }),
+          ),
+        this.#pointer !== null && this.#values({ series, limit, limitPoints, show, x, height }),
       ),
     ];
   }
 
-  #point(event, from, to) {
-    if (event === null) {
-      this.#pointer = null;
-    } else {
-      const box = event.currentTarget.getBoundingClientRect();
-      const share = (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
-      this.#pointer = from + Math.min(1, Math.max(0, share)) * (to - from);
-    }
+  shown() {
+    const svg = this.querySelector("svg");
+    if (svg) this.#sizes.observe(svg); // once, however often
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#sizes.disconnect();
+  }
+
+  /** One unit of the picture is one pixel, so texts are as large on a phone. */
+  #resize(width) {
+    if (width < 1 || Math.abs(width - this.#width) < 1) return;
+    this.#width = Math.round(width);
     this.update();
   }
 
-  #values(series, show, x) {
+  #shareAt(event) {
+    const box = event.currentTarget.getBoundingClientRect();
+    return Math.min(1, Math.max(0, (event.clientX - box.left) / (box.width - RIGHT)));
+  }
+
+  #point(at) {
+    this.#pointer = at;
+    this.update();
+  }
+
+  #press(event, from, to) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const at = this.#pointer === null ? to : this.#pointer + (step * (to - from)) / 60;
+    this.#point(Math.min(to, Math.max(from, at)));
+  }
+
+  #values({ series, limit, limitPoints, show, x, height }) {
     const at = this.#pointer;
     const nearest = (points) => points.reduce((best, p) => (!best || Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best), null);
-    const found = series.map(({ name, points }) => [name, nearest(points)]).filter(([, point]) => point);
-    if (!found.length) return null;
-    const position = x(found[0][1][0]);
-    const anchor = position > WIDTH / 2 ? "end" : "start";
-    const text = `${clock(found[0][1][0])} · ${found.map(([name, [, value]]) => `${name} ${show(value ?? 0)}`).join(" · ")}`;
+    const latest = (points) => points.findLast(([each]) => each <= at);
+    const found = series.map(({ name, points, steps }) => [name, steps ? latest(points) : nearest(points)]);
+    if (limit) found.push([limit.name, latest(limitPoints)]);
+    const known = found.filter(([, point]) => point && point[1] !== null);
+    const moment = series[0]?.steps ? at : (known[0]?.[1][0] ?? at);
+    const position = x(moment);
+    const anchor = position > this.#width / 2 ? "end" : "start";
+    const text = [clock(moment), ...known.map(([name, [, value]]) => `${name} ${show(value)}`)].join(" · ");
     return [
-      h("path", { key: "pointer", class: "pointer", d: `M${position} ${TOP}V${HEIGHT - BOTTOM}` }),
-      h("text", { key: "values", class: "values", x: position + (anchor === "end" ? -6 : 6), y: TOP - 3, "text-anchor": anchor }, text),
+      h("path", { key: "pointer", class: "pointer", d: `M${position} ${TOP}V${height - BOTTOM}` }),
+      h("text", { key: "values", class: "values", x: position + (anchor === "end" ? -6 : 6), y: TOP - 4, "text-anchor": anchor }, text),
     ];
   }
 }
 property(LinePlot, "plot");
 customElements.define("line-plot", LinePlot);
 
-function niceTop(value) {
-  const size = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 4, 5, 10].map((step) => step * size).find((step) => step >= value) ?? value;
+/** Parts without gaps. */
+function split(points) {
+  const parts = [[]];
+  for (const point of points) {
+    if (point[1] !== null && point[1] !== undefined) parts.at(-1).push(point);
+    else parts.push([]);
+  }
+  return parts.filter((part) => part.length);
+}
+
+function draw(points, x, y, steps) {
+  return points.map(([at, value], index) => (index ? (steps ? `H${x(at)}V${y(value)}` : `L${x(at)} ${y(value)}`) : `M${x(at)} ${y(value)}`)).join("");
+}
+
+/** Round numbers from 0 to one that is not below the greatest value. */
+function makeTicks(most, whole) {
+  const least = most > 0 ? most / MOST_TICKS : 0.25;
+  const size = 10 ** Math.floor(Math.log10(least));
+  const step = Math.max(whole ? 1 : 0, [1, 2, 5, 10].map((each) => each * size).find((each) => each >= least * 0.999));
+  const count = Math.max(1, Math.ceil(most / step - 0.001));
+  return Array.from({ length: count + 1 }, (_, index) => index * step);
 }
 
 export const linePlot = (plot) => h("line-plot", { props: { plot } });

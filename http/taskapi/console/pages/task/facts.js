@@ -3,9 +3,10 @@ import { h } from "../../core/dom.js";
 import { duration, number, plural } from "../../core/format.js";
 import { linkTo } from "../../core/router.js";
 import { card, code, facts, link } from "../../parts/basics.js";
+import { showGate } from "../../parts/gate-links.js";
 import "../../parts/json-tree.js";
 import { moment } from "../../parts/moment-text.js";
-import { linkToTask, showGate } from "./waiting.js";
+import { linkToTask } from "./waiting.js";
 
 const TASK = /^tq_[0-9a-f]{32}$/;
 

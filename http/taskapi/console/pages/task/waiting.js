@@ -5,13 +5,10 @@ import { h } from "../../core/dom.js";
 import { duration, number, relative, secondsSince, shortId } from "../../core/format.js";
 import { linkTo } from "../../core/router.js";
 import { code, link } from "../../parts/basics.js";
+import { showGate } from "../../parts/gate-links.js";
 import { moment } from "../../parts/moment-text.js";
 
-export const linkToGate = (key) => linkTo(`/gates/${key.split("/").map(encodeURIComponent).join("/")}`);
 export const linkToTask = (id) => link(linkTo(`/tasks/${id}`), code(shortId(id)), { title: id });
-
-/** The key of a gate, as a link for callers who may look at it. */
-export const showGate = (key) => (caller.may("GET /gates/{key}") ? link(linkToGate(key), code(key)) : code(key));
 
 /** Reads the tasks that hold the gate at which a task waits, as far as the caller may know them. */
 export async function readHolders(task, signal) {
@@ -21,9 +18,8 @@ export async function readHolders(task, signal) {
     const { items } = await api.get(path, { tenant: task.tenant, limit: 1 }, { signal });
     return items.filter((each) => each.task_id !== task.task_id);
   }
-  if (!gate || !caller.may("GET /gates/{key}/holders")) return [];
-  const path = `/gates/${gate.split("/").map(encodeURIComponent).join("/")}/holders`;
-  return (await api.get(path, { limit: 5 }, { signal })).items;
+  if (!gate || !caller.may("GET /gate-holders")) return [];
+  return (await api.get("/gate-holders", { gate, limit: 5 }, { signal })).items;
 }
 
 /** Returns {title, text, tone} for a task that does not run; null for others. */

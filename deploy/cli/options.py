@@ -1,6 +1,7 @@
 """Arguments and options that several commands share."""
 
 import re
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -29,6 +30,14 @@ def parse_priority(text: str) -> int:
         words = f"{', '.join(PRIORITIES[:-1])} or {PRIORITIES[-1]}"
         raise typer.BadParameter(f"must be 0 (first) to {len(PRIORITIES) - 1}, or {words}")
     return names[text]
+
+
+def read_moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter("expected a date or a moment in ISO 8601, such as 2030-01-31T08:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on stdout.")]

@@ -15,6 +15,7 @@ from state.database import AnyConnection, Parameters, Row, fetch, fetch_one, ret
 from state.errors import AgentEventNotFound, LeaseLost
 from state.logs import log
 from state.masking import mask
+from state.tasks.reads import DEFAULT_LIMIT
 
 MAX_LIMIT = 100
 LONGEST_WORDS = 2_000  # characters of a text of which words are searched
@@ -32,6 +33,17 @@ class FoundEvent(BaseModel):
     task_type: str
     text: str
     score: float = Field(description="Higher is nearer. Scores of the two methods cannot be compared.")
+    created_at: datetime
+
+
+class ListedEvent(BaseModel):
+    event_id: str
+    task_id: str
+    workflow_id: str | None
+    tenant: str | None
+    agent_name: str
+    task_type: str
+    text: str = Field(description="Its first 1,000 characters.")
     created_at: datetime
 
 
@@ -133,6 +145,34 @@ def find(
     note = f"Searched by words, not by vectors: {reason}."
     _log_once(note)
     return Found(items=_to_events(rows), method="text", note=note)
+
+
+@retrying
+def list_events(
+    *,
+    agent_name: str | None = None,
+    task_type: str | None = None,
+    tenant: str | None = None,
+    text: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    before: str | None = None,
+    limit: int = DEFAULT_LIMIT,
+    caller: Caller = SYSTEM,
+) -> list[ListedEvent]:
+    """Newest first. `text`: only events with all of its words. `since`: the first moment, `until`: the first one after
+    them. `before`: the last id of the previous page."""
+    wanted = {
+        "agent_name": agent_name,
+        "task_type": task_type,
+        "tenant": tenant,
+        "scope": caller.tenant,
+        "since": since and since.isoformat(),
+        "until": until and until.isoformat(),
+    }
+    words = None if text is None else jsonsafe.clean_text(text, LONGEST_WORDS)
+    rows = fetch("agent_events", {"wanted": jsonsafe.dump(wanted), "text": words, "before": before, "limit": limit})
+    return [ListedEvent.model_construct(**row) for row in rows]
 
 
 @retrying

@@ -30,3 +30,8 @@ CREATE INDEX agent_events_search ON callboard.agent_events USING gin (search);
 -- Which events a vector can be compared with: of one model and one tenant, perhaps of one agent.
 CREATE INDEX agent_events_model
     ON callboard.agent_events (embedding_model, (coalesce(tenant, '')), agent_name, task_type, id);
+
+-- Lists jump from kind to kind of events: those of one agent and one task type.
+CREATE INDEX agent_events_listed ON callboard.agent_events (agent_name, task_type, id) WHERE hidden_at IS NULL;
+CREATE INDEX agent_events_listed_tenant ON callboard.agent_events (tenant, agent_name, task_type, id)
+    WHERE tenant IS NOT NULL AND hidden_at IS NULL;

@@ -100,6 +100,7 @@ def test_all_commands(where: dict[str, Any], kill: Kill, tmp_path: Path) -> None
     assert "note" in text("actors")
     assert "payload_schema" in run("actors")["items"][0]
     assert run("agents")["items"]
+    assert run("agent-events", "--from", "2030-01-01")["items"] == []
     assert run("recall", "anything")["items"] == []
     assert run("whoami")["role"] == "operator"
     assert ": operator, all tenants, " in text("whoami")

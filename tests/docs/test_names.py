@@ -54,7 +54,7 @@ def test_make_targets_exist(document: Path) -> None:
 def test_commands_exist(document: Path) -> None:
     from deploy.cli.commands import COMMANDS, GROUPS
 
-    used = re.findall(r"\bcallboard (\w+)", _code_of(document))
+    used = re.findall(r"\bcallboard (\w[\w-]*)", _code_of(document))
     assert set(used) <= COMMANDS.keys() | GROUPS.keys()
 
 

@@ -10,7 +10,16 @@ from taskapi import create_app
 from tests.access.conftest import LOCAL
 from tests.scope.conftest import Worlds
 
-LISTS = ("tasks", "queues/dlq", "workflows", "projects", "targets", "targets/disk", "agent-events/search?q=whale")
+LISTS = (
+    "tasks",
+    "queues/dlq",
+    "workflows",
+    "projects",
+    "targets",
+    "targets/disk",
+    "agent-events",
+    "agent-events/search?q=whale",
+)
 
 
 @contextmanager

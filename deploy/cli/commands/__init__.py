@@ -6,6 +6,7 @@ import typer
 
 from deploy.cli.commands import (
     actors,
+    agent_events,
     agents,
     batch,
     cancel,
@@ -62,6 +63,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "metrics": metrics.metrics,
     "actors": actors.actors,
     "agents": agents.agents,
+    "agent-events": agent_events.agent_events,
     "recall": recall.recall,
     "whoami": whoami.whoami,
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deploy.cli.exits import BAD_INPUT, Failure
-from deploy.cli.options import ActorOption, AgentOption, BeforeOption, JsonOption, TaskTypeOption
+from deploy.cli.options import ActorOption, AgentOption, BeforeOption, JsonOption, TaskTypeOption, read_moment
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,14 +19,6 @@ class Resolution(StrEnum):
     day = "day"
 
 
-def _parse_moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter("expected a date or a moment in ISO 8601, such as 2030-01-31T08:00Z") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 def metrics(
     resolution: Annotated[
         Resolution, typer.Option("--by", help="The length of a period. Minutes are kept for 30 days, days for ever.")
@@ -35,13 +27,13 @@ def metrics(
         datetime | None,
         typer.Option(
             "--from",
-            parser=_parse_moment,
+            parser=read_moment,
             metavar="MOMENT",
             help="Default: an hour of minutes, a day of hours or 30 days; without a zone in UTC.",
         ),
     ] = None,
     until: Annotated[
-        datetime | None, typer.Option("--to", parser=_parse_moment, metavar="MOMENT", help="Default: now.")
+        datetime | None, typer.Option("--to", parser=read_moment, metavar="MOMENT", help="Default: now.")
     ] = None,
     actor: ActorOption = None,
     agent_name: AgentOption = None,

@@ -1,22 +1,54 @@
-"""Agent events: what agents have done, and the search for those that resemble a text."""
+"""Agent events: what agents have done, as a list, and the search for those that resemble a text."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
 from state.access.caller import SYSTEM, Caller
-from state.agents.events import LONGEST_EMBEDDED, MAX_LIMIT, Found, FoundEvent, get_event, search
+from state.agents.events import (
+    LONGEST_EMBEDDED,
+    MAX_LIMIT,
+    Found,
+    FoundEvent,
+    ListedEvent,
+    get_event,
+    list_events,
+    search,
+)
 from state.errors import AgentEventNotFound
 from state.tasks.ids import is_agent_event_id
 from taskapi.api.bodies import send_json
-from taskapi.api.moments import convert_to_utc
+from taskapi.api.moments import Moment, convert_to_utc
 from taskapi.api.operation import PREFIX, Operation
+from taskapi.api.paging import MAX_LIMIT as LARGEST_PAGE
+from taskapi.api.paging import Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import Count, parse_query
 from taskapi.api.verbs import run_verb
+
+
+class AgentEventQuery(PageQuery):
+    """An event is listed if all of these match."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    agent_name: str | None = None
+    task_type: str | None = None
+    tenant: str | None = Field(None, min_length=1, max_length=200)
+    text: str | None = Field(None, min_length=1, max_length=500, description="Words that must all be in its text.")
+    since: Moment | None = Field(None, alias="from", description="Only events from this moment on.")
+    until: Moment | None = Field(None, alias="to", description="Only events before this moment.")
+
+    @field_validator("until")
+    @classmethod
+    def _check_order(cls, until: Moment | None, info: ValidationInfo) -> Moment | None:
+        since = info.data.get("since")
+        if since is not None and until is not None and until <= since:
+            raise ValueError("must be later than `from`")
+        return until
 
 
 class SearchQuery(BaseModel):
@@ -64,6 +96,21 @@ class AgentEventView(BaseModel):
         return cls.model_construct(**convert_to_utc(row))
 
 
+async def get_list(request: Request) -> Response:
+    query = parse_query(request, AgentEventQuery)
+    filters = query.model_dump(exclude=set(PageQuery.model_fields))
+
+    async def read(before: str | None, limit: int) -> list[ListedEvent]:
+        return await run_verb(request, list_events, before=before, limit=limit, **filters)
+
+    listing = Listing(read, _in_utc, lambda event: event.event_id, is_agent_event_id, chunk=LARGEST_PAGE)
+    return await send_page(query, listing)
+
+
+def _in_utc(event: ListedEvent) -> ListedEvent:
+    return ListedEvent.model_construct(**convert_to_utc(event.__dict__))
+
+
 async def get_found(request: Request) -> Response:
     query = parse_query(request, SearchQuery)
     return send_json(FoundView.of(await run_verb(request, _search, query)))
@@ -93,6 +140,17 @@ def _parse_event_id(request: Request) -> str:
 
 
 OPERATIONS = [
+    Operation(
+        "GET",
+        f"{PREFIX}/agent-events",
+        get_list,
+        "List what agents have done, newest first",
+        {200: Page[ListedEvent]},
+        query=AgentEventQuery,
+        problems=("invalid-parameter",),
+        role="reader",
+        scope="tenant",
+    ),
     Operation(
         "GET",
         f"{PREFIX}/agent-events/search",

@@ -21,7 +21,7 @@ export function showFacts(task, first) {
       ["Queue", `${task.queue} · ${task.lane} lane · priority ${task.priority}`],
       ["Gates", gates.length > 0 && gates.map((key, index) => [index > 0 && " · ", showGate(key)])],
       ["Used", (usage.tokens > 0 || usage.cost > 0) && [usage.tokens > 0 && plural(usage.tokens, "token"), usage.cost > 0 && `$${usage.cost.toPrecision(2)}`].filter(Boolean).join(" · ") + (task.attempt > 1 ? " over all attempts" : "")],
-      ["Workflow", workflow && link(linkTo(`/workflows/${workflow}`), code(workflow))],
+      ["Workflow", workflow && link(linkTo(`/workflows/${workflow}`, { task: task.task_id }), code(workflow))],
       ["Project", project && [link(linkTo(`/projects/${project}`), code(project)), payload.title && ` · ${payload.title}`]],
       ["Schedule", first.schedule_id && link(linkTo("/schedules"), code(first.schedule_id))],
       ["Follows", TASK.test(parent) && linkToTask(parent)],

@@ -1,0 +1,223 @@
+// A workflow: its steps as a graph that follows what runs, the step that one looks at, and its history.
+import { api } from "../core/api.js";
+import { caller } from "../core/caller.js";
+import { h } from "../core/dom.js";
+import { duration, plural } from "../core/format.js";
+import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
+import { follow } from "../core/stream.js";
+import { View, property } from "../core/view.js";
+import { actionButton } from "../parts/action-button.js";
+import { card, copyButton, link, loading, pageHead, problem, status } from "../parts/basics.js";
+import { moment } from "../parts/moment-text.js";
+import { toast } from "../parts/toasts.js";
+import { RESUME, decisionButtons, findFinal, mayDecide, offerRepair, resume } from "./workflow/actions.js";
+import "./workflow/graph.js";
+import { history, stepList } from "./workflow/lists.js";
+import "./workflow/step-details.js";
+import { countSteps, findCurrent, nameAll, progressBar, progressText, secondsBetween } from "./workflow/steps.js";
+
+const CANCEL = "POST /workflows/{workflow_id}/cancel";
+const NARROW = matchMedia("(max-width: 760px)");
+const SECONDS = 2;
+const QUIET = 4; // while nothing runs, one read of so many is enough
+
+class WorkflowPage extends View {
+  #workflow = null;
+  #error = null;
+  #events = [];
+  #unfollow = null;
+  #view = null; // "graph" or "list", if the user has chosen
+  #turn = 0;
+
+  start() {
+    this.#follow();
+    this.own(() => this.#unfollow?.());
+    this.again = this.poll((signal) => this.#read(signal), SECONDS);
+    this.hear(window, "hashchange", () => this.update());
+    this.hear(NARROW, "change", () => this.update());
+  }
+
+  get #path() {
+    return `/workflows/${encodeURIComponent(this.parameters.id)}`;
+  }
+
+  async #read(signal) {
+    this.#turn += 1;
+    if (this.#workflow && !isBusy(this.#workflow) && this.#turn % QUIET) return;
+    try {
+      this.#take(await api.get(this.#path, { brief: true }, { signal }));
+    } catch (error) {
+      if (error.status === 404) this.#error = error;
+      this.update();
+      throw error;
+    }
+  }
+
+  #take(workflow) {
+    this.#workflow = workflow;
+    document.title = `${workflow.name} · Callboard`;
+    if (isBusy(workflow)) this.#follow();
+    this.update();
+  }
+
+  /** Its history from the beginning, or from where it had ended before it was resumed. */
+  #follow() {
+    if (this.#unfollow) return;
+    const end = () => {
+      this.#unfollow = null;
+      this.#refresh();
+    };
+    const onEvent = (kind, data) => {
+      if (kind === "done") return;
+      this.#events.push(data);
+      this.#refresh();
+    };
+    this.#unfollow = follow(`${this.#path}/stream`, { after: this.#events.at(-1)?.n ?? 0, onEvent, onEnd: end, onError: end });
+  }
+
+  /** Something was done, here or elsewhere: takes what the server has answered, and reads at once. */
+  #refresh(answer) {
+    this.#turn = -1;
+    if (answer) this.#take(answer);
+    this.again?.();
+  }
+
+  /** The step of the address; without one, the page follows the workflow. */
+  get #chosen() {
+    const { query } = currentAddress();
+    const task = query.get("task");
+    return this.#workflow.steps.find(({ key, task_ids: ids }) => key === query.get("step") || (task && ids.includes(task)));
+  }
+
+  #choose(step) {
+    replaceQuery({ step });
+    this.update();
+  }
+
+  content() {
+    if (this.#error) return [pageHead("Workflow"), problem(this.#error), h("p", null, link(linkTo("/workflows"), "All workflows"))];
+    const workflow = this.#workflow;
+    if (!workflow) return [pageHead("Workflow"), loading()];
+    const step = this.#chosen ?? findCurrent(workflow);
+    const done = (answer) => this.#refresh(answer);
+    return [
+      pageHead(workflow.name, copyButton("Copy id", workflow.workflow_id), this.#cancelButton(workflow)),
+      this.#notice(workflow, done),
+      h(
+        "div",
+        { class: "grid" },
+        showFacts(workflow),
+        this.#steps(workflow, step),
+        h("section", { key: "step", class: "card span-8" }, h("step-details", { props: { workflow, step, done } })),
+        card({ key: "history", title: "History", note: plural(this.#events.length, "event"), span: 4 }, history(workflow, this.#events)),
+      ),
+    ];
+  }
+
+  #cancelButton({ name, status: its, steps }) {
+    if (its === "completed" || its === "canceled" || !caller.may(CANCEL)) return null;
+    const act = async () => {
+      const answer = await api.post(`${this.#path}/cancel`);
+      const stopping = countSteps(answer.steps).running;
+      toast(`${name} is canceled.${stopping ? ` Workers are asked to stop ${plural(stopping, "step")}.` : ""}`);
+      this.#refresh(answer);
+    };
+    const { running = 0 } = countSteps(steps);
+    const text = [
+      h("p", null, `Everything that waits is canceled at once${running ? `; ${plural(running, "running step")} will be asked to stop` : ""}.`),
+      h("p", null, "This is final: a canceled workflow cannot be resumed."),
+    ];
+    return actionButton({ key: "cancel", label: "Cancel workflow", tone: "danger", act, ask: { title: `Cancel ${name}?`, text, action: "Cancel workflow" } });
+  }
+
+  /** What needs a person. */
+  #notice(workflow, done) {
+    if (workflow.status === "failed" || workflow.status === "escalated") return this.#stopped(workflow, done);
+    const waiting = workflow.status === "running" ? workflow.steps.filter((each) => each.status === "waiting") : [];
+    if (!waiting.length) return null;
+    const [step] = waiting;
+    const links = waiting.slice(0, 8).map(({ key }) => [link(linkTo(this.#path, { step: key }), key), " "]);
+    return h(
+      "div",
+      { class: "notice", key: "notice" },
+      h("b", null, waiting.length > 1 ? `${waiting.length} steps wait for a decision` : `${step.key} waits for a decision`),
+      waiting.length > 1 ? h("span", null, links) : step.expires_at && h("span", null, "It expires ", moment(step.expires_at), "."),
+      !mayDecide() && h("span", null, "An operator can approve or reject."),
+      waiting.length === 1 && mayDecide() && h("span", { class: "acts" }, decisionButtons(workflow, step, done)),
+    );
+  }
+
+  #stopped(workflow, done) {
+    const { status: its, reason, escalation, failure_threshold: most } = workflow;
+    const final = findFinal(workflow);
+    const offer = offerRepair(workflow, done);
+    const note = escalation?.note ? ` (${escalation.note})` : "";
+    const what =
+      final.length >= most
+        ? `Nothing can repair ${nameAll(final)}: cancel the workflow, and create another one.`
+        : "Nothing new starts. Retry the failed steps, with another payload where it is wrong, or give them up; then resume.";
+    const alone = { key: "resume", label: "Resume only", act: async () => done(await resume(workflow)) };
+    return h(
+      "div",
+      { class: "problem stopped", key: "stopped", role: "alert" },
+      h("div", null, h("b", null, its === "failed" ? "Failed" : `Escalated to ${escalation.to}${note}`), ": ", reason, h("p", null, what)),
+      offer && h("span", { class: "acts" }, actionButton(offer), offer.label !== "Resume" && caller.may(RESUME) && actionButton(alone)),
+    );
+  }
+
+  #steps(workflow, step) {
+    const view = this.#view ?? (NARROW.matches ? "list" : "graph");
+    const isFollowing = !this.#chosen;
+    const button = (label, isOn, onclick, title) => h("button", { type: "button", key: label, "aria-pressed": String(isOn), onclick, title }, label);
+    const show = (name) => () => {
+      this.#view = name;
+      this.update();
+    };
+    const select = (key) => this.#choose(key);
+    return h(
+      "section",
+      { key: "steps", class: "card span-12 steps" },
+      h(
+        "div",
+        { class: "head" },
+        h("h2", null, "Steps"),
+        h(
+          "div",
+          { class: "acts" },
+          isBusy(workflow) &&
+            button("Follow", isFollowing, () => this.#choose(isFollowing ? step.key : null), "Shows the step that runs, waits or has failed"),
+          h("span", { class: "switch" }, button("Graph", view === "graph", show("graph")), button("List", view === "list", show("list"))),
+        ),
+      ),
+      view === "list"
+        ? stepList(workflow, step, select)
+        : h("workflow-graph", { key: "graph", props: { steps: workflow.steps, selected: step.key, select } }),
+    );
+  }
+}
+property(WorkflowPage, "parameters");
+customElements.define("workflow-page", WorkflowPage);
+
+const isBusy = ({ status: its, steps }) => its === "running" || steps.some((step) => step.status === "running");
+
+function showFacts(workflow) {
+  const { workflow_id: id, created_at: begin, finished_at: end, failure_threshold: most, steps } = workflow;
+  const counts = countSteps(steps);
+  const running = steps.filter((each) => each.status === "running" || each.status === "waiting");
+  const pairs = [
+    ["Status", status(workflow.status)],
+    ["Steps completed", h("span", { role: "status" }, progressText(counts))],
+    ["Now", nameAll(running)],
+    ["Started", moment(begin)],
+    ["Took", `${duration(secondsBetween(begin, end))}${end ? "" : " so far"}`],
+    ["Failures tolerated", most > 1 && String(most - 1)],
+    ["Tenant", workflow.tenant],
+    ["Tasks", link(linkTo("/tasks", { q: `workflow_id:${id}` }), "show them")],
+  ];
+  return card(
+    { key: "facts", class: "workflow-facts" },
+    progressBar(counts),
+    h("dl", null, pairs.map(([name, value]) => value && h("div", { key: name }, h("dt", null, name), h("dd", null, value)))),
+    !["failed", "escalated"].includes(workflow.status) && workflow.reason && h("p", { class: "dim" }, workflow.reason),
+  );
+}

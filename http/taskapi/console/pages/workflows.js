@@ -1,0 +1,125 @@
+// The workflows, newest first: where each one is, and which ones need a person.
+import { readAll } from "../core/api.js";
+import { caller } from "../core/caller.js";
+import { h } from "../core/dom.js";
+import { duration, shortId } from "../core/format.js";
+import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
+import { View, property } from "../core/view.js";
+import { card, chip, code, empty, link, loading, pageHead, problem, status } from "../parts/basics.js";
+import { moment } from "../parts/moment-text.js";
+import { progressBar, progressText, secondsBetween } from "./workflow/steps.js";
+
+const STATUSES = ["", "running", "escalated", "failed", "completed", "canceled"];
+const COLUMNS = ["Workflow", "Status", "Steps completed", "Now", "Started", "Took", "Tenant"];
+const PAGE = 100;
+
+class WorkflowsPage extends View {
+  #workflows = null;
+  #error = null;
+  #most = PAGE;
+  #read = null; // the filter that the list was read for
+
+  start() {
+    this.again = this.poll((signal) => this.#load(signal), 2);
+    this.hear(window, "hashchange", () => this.#change());
+  }
+
+  async #load(signal) {
+    const { status: its, tenant } = this.#filter;
+    try {
+      // One more shows whether there are further ones.
+      const found = await readAll("/workflows", { status: its, tenant, limit: PAGE + 1 }, { most: this.#most + 1, signal });
+      [this.#workflows, this.#error, this.#read] = [found, null, `${its} ${tenant}`];
+    } catch (error) {
+      if (error.status) this.#error = error;
+      this.update();
+      throw error;
+    }
+  }
+
+  get #filter() {
+    const { query } = currentAddress();
+    return { status: query.get("status") ?? "", tenant: query.get("tenant") ?? "" };
+  }
+
+  #choose(changes) {
+    replaceQuery({ ...this.#filter, ...changes });
+    this.#change();
+  }
+
+  #change() {
+    const { status: its, tenant } = this.#filter;
+    if (`${its} ${tenant}` !== this.#read) [this.#workflows, this.#most] = [null, PAGE];
+    this.update();
+    this.again();
+  }
+
+  content() {
+    const { status: chosen, tenant } = this.#filter;
+    const choice = (name) =>
+      h("button", { type: "button", key: name, "aria-pressed": String(chosen === name), onclick: () => this.#choose({ status: name }) }, name || "all");
+    return [
+      pageHead("Workflows"),
+      h(
+        "div",
+        { class: "filter", role: "group", "aria-label": "Filter" },
+        STATUSES.map(choice),
+        caller.tenant === null &&
+          h("input", { "aria-label": "Tenant", placeholder: "Tenant", value: tenant, onchange: (event) => this.#choose({ tenant: event.target.value.trim() }) }),
+      ),
+      this.#error ? problem(this.#error) : this.#workflows ? card({}, this.#list(chosen, tenant)) : loading(),
+    ];
+  }
+
+  #list(chosen, tenant) {
+    const shown = this.#workflows.slice(0, this.#most);
+    if (!shown.length && (chosen || tenant)) {
+      const what = `There is no ${chosen || ""} workflow${tenant ? ` of tenant ${tenant}` : ""}.`.replace("  ", " ");
+      return empty(what, h("button", { type: "button", onclick: () => this.#choose({ status: "", tenant: "" }) }, "Show all"));
+    }
+    if (!shown.length) {
+      const example = code("callboard workflow create examples/workflow.json");
+      return empty("There are no workflows yet.", "A workflow is a set of steps with dependencies: tasks of agents, and approvals of people. Create one with ", example, ".");
+    }
+    const older = () => {
+      this.#most += PAGE;
+      this.again();
+    };
+    return [
+      h(
+        "div",
+        { class: "table" },
+        h(
+          "table",
+          { class: "workflows" },
+          h("thead", null, h("tr", null, COLUMNS.map((name) => h("th", { scope: "col" }, name)))),
+          h("tbody", null, shown.map(row)),
+        ),
+      ),
+      this.#workflows.length > shown.length && h("p", { class: "more" }, h("button", { type: "button", onclick: older }, "Show older ones")),
+    ];
+  }
+}
+property(WorkflowsPage, "parameters");
+customElements.define("workflows-page", WorkflowsPage);
+
+function row({ workflow_id: id, name, status: its, reason, tenant, step_counts: counts, current_steps: current, created_at: begin, finished_at: end }) {
+  const here = `/workflows/${id}`;
+  const steps = current.slice(0, 3).map((key, index) => [index > 0 && ", ", link(linkTo(here, { step: key }), key)]);
+  return h(
+    "tr",
+    { key: id },
+    h("td", null, link(linkTo(here), name), h("div", { class: "faint" }, code(shortId(id)))),
+    h("td", null, status(its)),
+    h("td", null, h("div", { class: "steps-done" }, progressBar(counts), progressText(counts))),
+    h(
+      "td",
+      null,
+      its === "running" && counts.waiting > 0 && [chip("waits for a decision", "waiting"), " "],
+      steps.length ? [steps, current.length > steps.length && ", …"] : h("span", { class: "dim" }, reason),
+    ),
+    h("td", null, moment(begin)),
+    h("td", null, duration(secondsBetween(begin, end))),
+    h("td", { class: "dim" }, tenant ?? ""),
+  );
+}

@@ -215,8 +215,8 @@ class ScheduleBusy(StateError):
 class EmptyFilter(StateError):
     """A verb that acts on many tasks got no filter, and was not told to act on all."""
 
-    def __init__(self, verb: str) -> None:
-        super().__init__(f"{verb} needs actor, agent_name, task_type, error_type or older_than, or `all`.")
+    def __init__(self, verb: str, wanted: str = "actor, agent_name, task_type, error_type or older_than") -> None:
+        super().__init__(f"{verb} needs {wanted}, or `all`.")
         self.verb = verb
 
 

@@ -46,6 +46,7 @@ from taskapi.resources import (
     agent_events,
     agents,
     batches,
+    bulk,
     console,
     contents,
     control,
@@ -85,6 +86,7 @@ from taskapi.streams.queue_stream import QueueWatch
 OPERATIONS: list[Operation] = [
     *submission.OPERATIONS,
     *batches.OPERATIONS,
+    *bulk.OPERATIONS,
     *tasks.OPERATIONS,
     *task_stream.OPERATIONS,
     *control.OPERATIONS,

@@ -1,6 +1,7 @@
 -- Returns the newest tasks that fit the filters, `most` of each of two sorts: those that run, which are found through their
 -- leases, and all others, which are found by their kind. wanted: {status, actor, agent_name, task_type, queue, lane, tenant,
--- target, error_type, workflow_id, workflow_run_id}; scope: the tenant of the caller; died_by: dead by that moment.
+-- target, error_type, workflow_id, workflow_run_id}; scope: the tenant of the caller; died_by: dead by that moment;
+-- places: lists of statuses and lanes, such as dead:retry.
 CREATE OR REPLACE FUNCTION callboard.newest_tasks(wanted jsonb, before_id text, most integer) RETURNS TABLE (id text)
 LANGUAGE plpgsql STABLE ROWS 100
 -- Every step is a look into an index, whatever the statistics say.

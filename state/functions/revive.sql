@@ -3,7 +3,8 @@
 -- edited payload it is another piece of work: the checkpoint of the old one is kept in the history only.
 -- A dead letter with a dedup key takes the key again. If another unfinished task holds the key, the dead letter stays
 -- dead and is returned with the holder; so is a run of a project if another run is in its place (run_holders). With a
--- filter (see dead_letter_fits), tasks that do not fit it any more, or that another session has locked, are left out.
+-- filter (see task_fits), tasks that do not fit it any more, or that another session has locked, are left out; so are retries
+-- that are scheduled, unless they are among its `places`.
 CREATE OR REPLACE FUNCTION callboard.revive_tasks(
     ids text[], why text, edited jsonb, wanted jsonb, by_whom text
 ) RETURNS TABLE (
@@ -26,7 +27,7 @@ BEGIN
                row_number() OVER (PARTITION BY coalesce(t.tenant, ''), t.actor, t.dedup_key ORDER BY t.id) = 1 AS first
         FROM callboard.tasks t
         WHERE t.id = ANY (ids) AND t.status = 'dead' AND t.dedup_key IS NOT NULL AND t.hidden_at IS NULL
-          AND (wanted IS NULL OR callboard.dead_letter_fits(t, wanted))
+          AND (wanted IS NULL OR callboard.task_fits(t, wanted))
         ORDER BY coalesce(t.tenant, '') COLLATE "C", t.actor COLLATE "C", t.dedup_key COLLATE "C", t.id
     LOOP
         IF keyed.first THEN
@@ -46,7 +47,10 @@ BEGIN
                         ORDER BY t.id FOR NO KEY UPDATE);
     ELSE
         locked := ARRAY(SELECT t.id FROM callboard.tasks t
-                        WHERE t.id = ANY (ids) AND t.status = 'dead' AND callboard.dead_letter_fits(t, wanted)
+                        WHERE t.id = ANY (ids)
+                          AND (t.status = 'dead'
+                               OR t.status = 'scheduled' AND t.lane = 'retry' AND wanted -> 'places' ? 'scheduled:retry')
+                          AND callboard.task_fits(t, wanted)
                           AND /*try_lock_parent*/
                         ORDER BY t.id FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
@@ -64,20 +68,13 @@ BEGIN
     END LOOP;
     RETURN QUERY
     WITH mine AS MATERIALIZED (
-        SELECT t.id, t.status, t.payload, t.checkpoint, t.gates, t.queue, t.priority, t.tenant,
+        SELECT t.id, t.status, t.payload, t.checkpoint, t.gates, t.queue, 'retry' AS lane, t.priority, t.tenant,
                row_number() OVER (PARTITION BY t.queue, t.priority, t.tenant ORDER BY t.id) - 1 AS follower
         FROM callboard.tasks t
         WHERE t.id = ANY (locked) AND t.hidden_at IS NULL
           AND (t.status = 'dead' AND (t.dedup_key IS NULL OR t.id = ANY (with_key))
                OR t.status = 'scheduled' AND t.lane = 'retry')
-    ), firsts AS MATERIALIZED (
-        SELECT m.queue, m.priority, m.tenant, callboard.entry_rank(m.queue, 'retry', m.priority, m.tenant) AS rank
-        FROM mine m WHERE m.follower = 0
-    ), ranked AS MATERIALIZED (
-        SELECT m.*, CASE WHEN m.follower = 0 THEN f.rank ELSE (f.rank / 2 + m.follower) * 2 + 1 END AS rank
-        FROM mine m JOIN firsts f
-             ON f.queue = m.queue AND f.priority = m.priority AND f.tenant IS NOT DISTINCT FROM m.tenant
-    ), moved AS (
+    ), /*rank_mine*/, moved AS (
         UPDATE callboard.tasks t
         SET status = 'queued',
             lane = 'retry',

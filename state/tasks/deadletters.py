@@ -18,8 +18,8 @@ from state.tasks.reads import DEFAULT_LIMIT, ListedTask, Task, get_task, get_tas
 from state.tasks.verbs import Evidence, run_verb
 
 BATCH = 500
-_PAUSES = (0.05, 0.2, 0.5, 1.0)  # seconds before another try at what was locked: most locks are held for milliseconds
-_DISMISSED: list[Evidence] = [{"reason": "dismissed"}]
+PAUSES = (0.05, 0.2, 0.5, 1.0)  # seconds before another try at what was locked: most locks are held for milliseconds
+DISMISSED: list[Evidence] = [{"reason": "dismissed"}]
 
 
 class Filter(TypedDict, total=False):
@@ -57,7 +57,7 @@ def dismiss(task_id: str, *, caller: Caller = SYSTEM) -> Task:
     def act(ids: list[str]) -> list[Row]:
         return fetch("dismiss", {"ids": ids, "scope": caller.tenant, "by": caller.name})
 
-    rows = run_verb([task_id], _DISMISSED, act, caller=caller)
+    rows = run_verb([task_id], DISMISSED, act, caller=caller)
     if not rows:
         raise make_refusal(task_id, "dismiss", caller)
     announce(rows, left_gates=True, by=caller.name)
@@ -117,7 +117,7 @@ def dismiss_many(
     def act(ids: list[str]) -> list[Row]:
         return fetch("dismiss_batch", {"ids": ids, "wanted": wanted, "by": caller.name})
 
-    return _run_in_batches(wanted, _DISMISSED, act, caller)
+    return _run_in_batches(wanted, DISMISSED, act, caller)
 
 
 def revive_dead(task_id: str, verb: str, caller: Caller) -> Task:
@@ -215,7 +215,7 @@ def _run_in_batches(
     groups = _list_groups(wanted)
     done = 0
     held: set[str] = set()
-    for pause in (*_PAUSES, None):
+    for pause in (*PAUSES, None):
         after, busy = "", False
         while ids := _list_next_ids(wanted, after):
             after = ids[-1]

@@ -41,20 +41,22 @@ def search_tasks(
 ) -> Search:
     """Finds tasks that fit the filters and have all words of the text. A word that is a whole id finds its task
     wherever it is."""
-    words = split_words(text)
-    wanted = make_filter(filters, caller)
+    return find_with_words(split_words(text), make_filter(filters, caller), before, limit)
+
+
+def find_with_words(
+    words: Collection[str], wanted: Mapping[str, Any], before: str | None, limit: int = DEFAULT_LIMIT
+) -> Search:
+    """As search_tasks. `wanted`: as newest_tasks takes it."""
     named = next((word.lower() for word in words if is_task_id(word.lower())), None)
     if named is None:
-        return find_with_words(words, wanted, before, limit)
-    found = find_with_words(words, wanted, min(before or named + "0", named + "0"), 1, most=1)
+        return _look(words, wanted, before, limit, MOST)
+    found = _look(words, wanted, min(before or named + "0", named + "0"), 1, 1)
     ids = [each for each in found.ids if each == named]
     return Search(ids, 1, found.until if ids else None, None)
 
 
-def find_with_words(
-    words: Collection[str], wanted: Mapping[str, Any], before: str | None, limit: int, *, most: int = MOST
-) -> Search:
-    """`wanted`: as newest_tasks takes it."""
+def _look(words: Collection[str], wanted: Mapping[str, Any], before: str | None, limit: int, most: int) -> Search:
     ids: list[str] = []
     searched, until = 0, None
     deadline = time.monotonic() + PATIENCE

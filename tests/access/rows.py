@@ -54,6 +54,7 @@ class Rows:
             "/tasks": {"actor": "anything", "payload": {}},
             "/tasks/summarize": {"content": "One. Two."},
             "/tasks/batch": {"tasks": [{"actor": "anything", "payload": {}}]},
+            "/tasks/bulk": {"action": "cancel", "filter": {"actor": "anything"}, "dry_run": True},
             "/queues/dlq/redrive": {"actor": "anything", "dry_run": True},
             "/queues/dlq/dismiss": {"actor": "anything", "dry_run": True},
             "/projects": {"name": "another"},

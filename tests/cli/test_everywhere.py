@@ -84,6 +84,17 @@ def test_all_commands(where: dict[str, Any], kill: Kill, tmp_path: Path) -> None
     two = run("submit", "noop")["task_id"]
     assert run("cancel", two)["status"] == "canceled"
     assert "canceled" in refusal(4, "cancel", two, **where)
+    three, four = (run("submit", "noop")["task_id"] for _ in range(2))
+    assert run("bulk", "pause", "--actor", "noop", "--dry-run")["tasks"] == 2
+    refused = callboard("bulk", "pause", "--actor", "noop", **where)
+    assert "2 tasks would be moved" in refused.stdout
+    assert (refused.returncode, "Add --yes" in refused.stderr) == (2, True)
+    assert run("bulk", "pause", "--actor", "noop", "--yes")["tasks"] == 2
+    done = text("bulk", "cancel", three, four, two, "--yes")
+    assert "2 tasks were moved." in done
+    assert "1  skipped: illegal-transition, canceled" in done
+    assert "--all" in refusal(2, "bulk", "cancel", **where)
+    assert "not both" in refusal(2, "bulk", "cancel", three, "--all", **where)
     assert run("requeue-orphaned")["lost"]["count"] == 0
     assert "Dead workers: 0." in text("requeue-orphaned")
     assert run("queues")["queues"]["primary"] == 0

@@ -31,6 +31,7 @@ from state.projects import items as project_items
 from state.projects import queue as project_queue
 from state.projects import reads as projects
 from state.tasks.batches import submit_each
+from state.tasks.bulk import act_on_all, act_on_tasks
 from state.tasks.idempotency import run_once
 from state.tasks.queues import get_queue_status, pause_queue, resume_queue
 from state.tasks.reads import get_tasks_of_many
@@ -155,6 +156,12 @@ EMPTY: dict[Callable[..., Any], Act] = {
     state.list_dead_letters: lambda w, c: state.list_dead_letters(tenant=w.tenant, caller=c),
     state.redrive: lambda w, c: state.redrive(all=True, tenant=w.tenant, caller=c).groups,
     state.dismiss_many: lambda w, c: state.dismiss_many(all=True, tenant=w.tenant, caller=c).groups,
+    act_on_tasks: lambda w, c: act_on_tasks(w.own, "cancel", caller=c).groups,
+    act_on_all: lambda w, c: [
+        group
+        for action in ("cancel", "resume", "dismiss")
+        for group in act_on_all(action, tenant=w.tenant, all=True, caller=c).groups
+    ],
     list_target_tasks: lambda w, c: list_target_tasks("disk", tenant=w.tenant, caller=c),
     list_targets: lambda w, c: list_targets(tenant=w.tenant, caller=c),
     list_workflows: lambda w, c: list_workflows(tenant=w.tenant, caller=c),

@@ -28,7 +28,7 @@ class PageQuery(BaseModel):
 
     def get_position(self, is_valid: Callable[[str], bool]) -> str | None:
         """Returns the position of the last item of the page before, or None for the first page."""
-        return None if self.cursor is None else _decode_cursor(self.cursor, is_valid)
+        return None if self.cursor is None else decode_cursor(self.cursor, is_valid)
 
 
 class Page(BaseModel, Generic[_Item]):
@@ -67,7 +67,7 @@ async def send_page(query: PageQuery, listing: Listing[_Item]) -> Response:
             position = listing.get_position(found[kept - 1])
     if not more and listing.goes_on is not None:
         position, more = listing.goes_on, True
-    next_cursor = _encode_cursor(position) if more and position is not None else None
+    next_cursor = encode_cursor(position) if more and position is not None else None
     return Response(_join(texts, {"next_cursor": next_cursor, **listing.members}), media_type="application/json")
 
 
@@ -88,17 +88,17 @@ def _join(texts: Sequence[bytes], members: Mapping[str, Any]) -> bytes:
     return b'{"items":[' + b",".join(texts) + b"]," + to_json(members)[1:]
 
 
-def _encode_cursor(position: str) -> str:
+def encode_cursor(position: str) -> str:
     return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
 
 
-def _decode_cursor(cursor: str, is_valid: Callable[[str], bool]) -> str:
+def decode_cursor(cursor: str, is_valid: Callable[[str], bool], problem: str = "invalid-parameter") -> str:
     """Raises a problem if the cursor is not one of ours, or belongs to another list."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         position = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
     except ValueError:
         position = ""
-    if not is_valid(position) or _encode_cursor(position) != cursor:
-        raise Problem.at_field("invalid-parameter", "cursor", "not a cursor of this list")
+    if not is_valid(position) or encode_cursor(position) != cursor:
+        raise Problem.at_field(problem, "cursor", "not a cursor of this list")
     return position

@@ -1,5 +1,6 @@
 -- In newest_tasks: whether a listed task l fits the filters that all tasks of its kind fit.
 (wanted ->> 'status' IS NULL OR l.status = wanted ->> 'status')
+AND (wanted -> 'places' IS NULL OR wanted -> 'places' ? concat(l.status, ':', l.lane))
 AND (wanted ->> 'actor' IS NULL OR l.actor = wanted ->> 'actor')
 AND (wanted ->> 'queue' IS NULL OR l.queue = wanted ->> 'queue')
 AND (wanted ->> 'lane' IS NULL OR l.lane = wanted ->> 'lane')

@@ -1,0 +1,11 @@
+-- As resume, for many paused tasks: those that still fit the filter, without those that another session has locked.
+WITH locked AS MATERIALIZED (
+    SELECT t.id, t.queue, t.lane, t.priority, t.tenant FROM callboard.tasks t
+    WHERE t.id = ANY (%(ids)s) AND t.status = 'paused' AND callboard.task_fits(t, %(wanted)s)
+    ORDER BY t.id
+    FOR NO KEY UPDATE SKIP LOCKED
+), mine AS MATERIALIZED (
+    SELECT l.*, row_number() OVER (PARTITION BY l.queue, l.lane, l.priority, l.tenant ORDER BY l.id) - 1 AS follower
+    FROM locked l
+), /*resume_mine*/
+SELECT /*move_result*/ FROM moved m

@@ -128,9 +128,10 @@ def test_why_it_waits(
     waits = submit("media_generation", {"prompt": "quick", "params": {"steps": 1, "step_seconds": 0, "width": 64}})
     page = visit.open(f"/tasks/{waits}")
     notice = page.locator("task-page .notice")
-    expect(notice).to_contain_text("provider:local: 1 of 1 running; place 1 in the line")
+    expect(notice).to_contain_text("provider:local: 1 of 1 running, place 1 in the line")
     expect(page.get_by_role("link", name="provider:local").first).to_have_attribute("href", "#/gates/provider%3Alocal")
     expect(page.locator(".attempt-bars .now")).to_be_visible()
+    expect(notice.get_by_title(slow)).to_be_visible()  # who holds the gate
     check_page(page, "task-waiting")
     server.call("POST", f"/tasks/{slow}/cancel")
     expect_status(page, "completed")

@@ -6,49 +6,49 @@ import { writeJson } from "../core/json.js";
 import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
 import { follow } from "../core/stream.js";
 import { View, property } from "../core/view.js";
-import { code, copyButton, empty, link, loading, problem } from "../parts/basics.js";
+import { card, code, copyButton, empty, link, loading, problem } from "../parts/basics.js";
+import "../parts/json-tree.js";
 import { showOutput } from "../parts/output.js";
 import { toast } from "../parts/toasts.js";
 import { FINISHED, showActions } from "./task/actions.js";
 import { showAttempts } from "./task/attempts.js";
-import { showFacts, showJson } from "./task/facts.js";
+import { showFacts } from "./task/facts.js";
 import { showHead, showProgress, showReceipt, showWhy } from "./task/head.js";
 import { History } from "./task/history.js";
 import { showLife } from "./task/life.js";
 import { showTimeline } from "./task/timeline.js";
 import { readHolders } from "./task/waiting.js";
 
-const PACE = 2; // seconds between two reads; what moves it comes by the stream at once
-const SLOW_PACE = 6; // of a finished task, or one with a large payload
+const PACE = 2; // seconds between two reads: what moves the task comes by the stream at once
+const SLOW_PACE = 6; // of a finished task, or of one with a large payload
 const LARGE = 100_000; // characters
-const MOST_MOVES = 1000;
-const MOST_PIECES = 3000;
-const drafts = new Map(); // of edited payloads, by task
+const MOST = { status: 1000, control: 200, token: 3000, log: 3000 }; // events of a kind that are read at first
 
 class TaskPage extends View {
-  #path = "";
-  #history = null;
+  #path;
+  #history;
   #task = null;
-  #attempts = null;
-  #holders = [];
   #error = null; // why there is no task, or that it is gone
+  #attempts = [];
+  #holders = [];
   #createdBy = null; // what creates tasks of this actor, if callers cannot
+  #detailsOf = ""; // the state of the task that was read with its details
+  #size = 0; // of the payload
   #due = 0; // the moment of the next read
-  #read = null;
+  #read;
   #stop = null; // ends the stream; null while there is none
   #last = null; // the number of the last event that the stream has sent
-  #settledAt = null; // `updated_at` of the task whose stream has ended
-  #detailsOf = ""; // the state that the details belong to
+  #settledAt = null; // `updated_at` of the task when the stream ended
   #kind = currentAddress().query.get("kind") ?? "";
-  #open = new Set(); // events that show their data
-  #allAttempts = false;
+  #open = new Set(); // events whose data are shown
+  #showsAll = false; // all attempts
 
   start() {
     this.#path = `/tasks/${encodeURIComponent(this.parameters.id)}`;
-    this.#history = new History(this.#path);
+    this.#history = new History(`${this.#path}/events`);
     this.#read = this.poll((signal) => this.#turn(signal), PACE);
-    const clock = setInterval(() => document.hidden || this.update(), 1000);
-    this.own(() => clearInterval(clock));
+    const timer = setInterval(() => document.hidden || this.update(), 1000);
+    this.own(() => clearInterval(timer));
     this.own(() => this.#stop?.());
   }
 
@@ -58,25 +58,20 @@ class TaskPage extends View {
       this.#take(await api.get(this.#path, {}, { signal }));
       if (this.#last !== null) await this.#readDetails(signal);
     } catch (error) {
-      if (error.status === 404) this.#due = Date.now() + 1000 * SLOW_PACE;
       if (error.status === 404 || !this.#task) this.#error = error;
       this.update();
       throw error;
     }
-    const isSlow = FINISHED.includes(this.#task.status) || this.#size > LARGE;
-    this.#due = Date.now() + 1000 * (isSlow ? SLOW_PACE : 0);
+    if (FINISHED.includes(this.#task.status) || this.#size > LARGE) this.#due = Date.now() + 1000 * SLOW_PACE;
     if (!this.#stop && this.#task.updated_at !== this.#settledAt) this.#follow();
   }
 
-  #size = 0; // of the payload
-
   /** Keeps payload and result if they are as before: trees stay as somebody has opened them. */
   #take(task) {
-    const before = this.#task;
     for (const name of ["payload", "result"]) {
-      const text = before?.updated_at === task.updated_at ? null : writeJson(task[name]);
-      if (name === "payload" && text !== null) this.#size = text.length;
-      if (before && (text === null || text === writeJson(before[name]))) task[name] = before[name];
+      const text = writeJson(task[name]);
+      if (this.#task && text === writeJson(this.#task[name])) task[name] = this.#task[name];
+      if (name === "payload") this.#size = text.length;
     }
     [this.#task, this.#error] = [task, null];
     this.update();
@@ -88,136 +83,109 @@ class TaskPage extends View {
   }
 
   #follow() {
-    this.#stop = follow(`${this.#path}/stream`, {
-      after: this.#last,
-      onEvent: (kind, data, id) => this.#hear(kind, data, Number(id)),
-      onEnd: () => this.#settle(),
-      onError: () => this.#settle(),
-    });
-  }
-
-  #settle() {
-    this.#stop = null;
-    this.#settledAt = this.#task.updated_at;
-    this.#readNow();
+    const settle = () => {
+      this.#stop = null;
+      this.#settledAt = this.#task.updated_at;
+      this.#readNow();
+    };
+    const onEvent = (kind, data, id) => this.#hear(kind, data, Number(id));
+    this.#stop = follow(`${this.#path}/stream`, { after: this.#last, onEvent, onEnd: settle, onError: settle });
   }
 
   #hear(kind, data, n) {
     this.#last = n;
     if (kind === "snapshot" || kind === "done") {
       this.#take(data);
-      this.#readNow();
-      return;
+    } else {
+      this.#history.add(data);
+      if (kind === "progress") this.#task.progress = data.data;
     }
-    this.#history.add(data);
-    if (kind === "progress") this.#task.progress = { ...data.data, updated_at: data.at };
-    if (["status", "control", "payload"].includes(kind)) this.#readNow();
+    if (["snapshot", "done", "status", "control", "payload"].includes(kind)) this.#readNow();
     this.update();
   }
 
-  /** Reads what the task itself does not say. After a move, or an attempt of it that failed, again. */
+  /** Reads what the task itself does not say; again when it has moved. */
   async #readDetails(signal) {
-    const task = this.#task;
+    const [task, history] = [this.#task, this.#history];
     this.#holders = task.status === "waiting" ? await readHolders(task, signal) : [];
-    const state = `${task.status} ${task.epoch} ${task.updated_at}`;
+    const state = `${task.status} ${task.epoch} ${task.finished_at}`;
     if (state === this.#detailsOf) return;
-    const history = this.#history;
+    const readBack = (kind, from = 0) => history.readBack(kind, from, MOST[kind], signal);
     const [attempts, actors] = await Promise.all([
       api.get(`${this.#path}/attempts`, { limit: 500 }, { signal }),
-      this.#createdBy ?? api.get("/actors", {}, { signal }),
-      history.list(this.#kind) ?? history.readPage(this.#kind, { signal }),
-      history.readBackTo(0, "status", { most: MOST_MOVES, signal }),
-      history.readBackTo(0, "control", { most: 200, signal }),
+      this.#createdBy === null && api.get("/actors", {}, { signal }),
+      history.list(this.#kind) ?? history.readOlder(this.#kind, undefined, signal),
+      readBack("status"),
+      readBack("control"),
     ]);
     this.#attempts = attempts.items;
-    if (actors.items) this.#createdBy = actors.items.find((each) => each.name === task.actor)?.created_by ?? "";
-    if (task.epoch) {
-      const begun = this.#begun;
-      await Promise.all(["token", "log"].map((kind) => history.readBackTo(begun, kind, { most: MOST_PIECES, signal })));
-    }
+    if (actors) this.#createdBy = actors.items.find((each) => each.name === task.actor)?.created_by ?? "";
+    await Promise.all([readBack("token", this.#begun), readBack("log", this.#begun)]);
     this.#detailsOf = state;
-  }
-
-  /** The number of the event with which the last attempt began. */
-  get #begun() {
-    return this.#moves.findLast(({ data }) => data.to === "running")?.n ?? 0;
   }
 
   get #moves() {
     return this.#history.list("status") ?? [];
   }
 
-  content() {
-    const task = this.#task;
-    if (!task) return this.#error ? this.#showMissing() : loading();
-    return [
-      h("p", { class: "faint path" }, link(linkTo("/tasks"), "Tasks"), " / ", code(task.task_id, { class: "mono" }), copyButton("Copy id", task.task_id)),
-      this.#error?.status === 404 && h("div", { class: "notice", role: "status", key: "gone" }, h("b", null, "Removed"), h("span", null, "Somebody has removed this task from the lists. Its history is kept for the audit trail.")),
-      showHead(task, this.#error?.status !== 404 && showActions(task, { take: (after) => this.#after(after), drafts, createdBy: this.#createdBy })),
-      showProgress(task),
-      showWhy(task, this.#holders),
-      this.#moves.length > 0 && showLife(task, this.#moves, connection.now(), {
-        older: this.#history.hasMore("status"),
-        all: this.#allAttempts,
-        showAll: () => this.#change(() => (this.#allAttempts = true)),
-      }),
-      h(
-        "div",
-        { class: "columns", key: "columns" },
-        this.#showWork(task),
-        h("div", null, showFacts(task, this.#history.first?.data ?? {}), showJson("Payload", task.payload), showJson("Result", task.result)),
-      ),
-    ];
-  }
-
-  #change(act) {
-    act();
-    this.update();
+  /** The number of the event with which the last attempt began. */
+  get #begun() {
+    return this.#moves.findLast(({ data }) => data.to === "running")?.n ?? Infinity;
   }
 
   #choose(kind) {
     this.#kind = kind;
     replaceQuery(kind ? { kind } : {});
-    this.update();
     if (!this.#history.list(kind)) this.#readOlder();
-  }
-
-  async #readOlder() {
-    try {
-      await this.#history.readPage(this.#kind);
-    } catch (error) {
-      toast(error.message, { tone: "dead" });
-    }
     this.update();
   }
 
-  #showMissing() {
-    if (this.#error.status !== 404) return problem(this.#error);
-    return empty("There is no such task.", "It may have been removed, or belong to another tenant. ", link(linkTo("/tasks"), "All tasks"));
+  #readOlder() {
+    this.#history.readOlder(this.#kind).catch((error) => toast(error.message, { tone: "dead" })).finally(() => this.update());
   }
 
-  #after(task) {
-    this.#take(task);
-    this.#readNow();
+  content() {
+    const task = this.#task;
+    const isGone = this.#error?.status === 404;
+    if (!task && isGone) return empty("There is no such task.", "It was removed, or belongs to another tenant. ", link(linkTo("/tasks"), "All tasks"));
+    if (!task) return this.#error ? problem(this.#error) : loading();
+    const moves = this.#moves;
+    const showAll = () => {
+      this.#showsAll = true;
+      this.update();
+    };
+    return [
+      h("p", { class: "faint path" }, link(linkTo("/tasks"), "Tasks"), " / ", code(task.task_id), copyButton("Copy id", task.task_id)),
+      isGone && h("div", { class: "notice", role: "status", key: "gone" }, h("b", null, "Removed"), "Somebody has removed this task from the lists. Its history is kept."),
+      showHead(task, !isGone && showActions(task, (after) => this.#take(after) ?? this.#readNow(), this.#createdBy)),
+      showProgress(task),
+      showWhy(task, this.#holders),
+      moves.length > 0 && showLife(task, moves, connection.now(), { isCut: this.#history.hasMore("status"), all: this.#showsAll, showAll }),
+      h("div", { class: "columns", key: "columns" }, this.#showWork(task), this.#showFacts(task)),
+    ];
   }
 
   #showWork(task) {
     const begun = this.#begun;
     const pieces = (kind) => (this.#history.list(kind) ?? []).filter(({ n }) => n > begun);
+    const toggle = (n) => {
+      if (!this.#open.delete(n)) this.#open.add(n);
+      this.update();
+    };
     return h(
       "div",
       null,
       showOutput(task, { tokens: pieces("token"), logs: pieces("log") }),
       showReceipt(task, this.#history.list("control") ?? []),
-      showAttempts(this.#attempts, task.max_attempts, connection.now()),
-      showTimeline(this.#history, {
-        kind: this.#kind,
-        open: this.#open,
-        choose: (kind) => this.#choose(kind),
-        toggle: (n) => this.#change(() => this.#open.delete(n) || this.#open.add(n)),
-        readMore: () => this.#readOlder(),
-      }),
+      showAttempts(this.#attempts, task, connection.now()),
+      showTimeline(this.#history, { kind: this.#kind, open: this.#open, choose: (kind) => this.#choose(kind), toggle, readMore: () => this.#readOlder() }),
     );
+  }
+
+  #showFacts(task) {
+    const tree = (title, value) =>
+      value !== null && card({ title, key: title, class: title.toLowerCase() }, h("json-tree", { props: { value } }));
+    return h("div", null, showFacts(task, this.#history.first?.data ?? {}), tree("Payload", task.payload), tree("Result", task.result));
   }
 }
 property(TaskPage, "parameters");

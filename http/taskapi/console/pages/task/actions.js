@@ -1,6 +1,7 @@
 // What can be done with a task: only what its status and the caller's key allow.
 import { api } from "../../core/api.js";
 import { caller } from "../../core/caller.js";
+import { h } from "../../core/dom.js";
 import { goTo } from "../../core/router.js";
 import { actionButton } from "../../parts/action-button.js";
 import { copyButton } from "../../parts/basics.js";
@@ -11,89 +12,73 @@ import { editAndRetry } from "./edit.js";
 const LIVE = ["scheduled", "queued", "waiting", "running", "paused"];
 export const FINISHED = ["completed", "canceled", "dead"];
 
-const isRetry = ({ status, lane }) => status === "dead" || (status === "scheduled" && lane === "retry");
+const canRetry = ({ status, lane }) => status === "dead" || (status === "scheduled" && lane === "retry");
+const asked = ({ status }, soon, done) => (status === "running" ? soon : done);
 
-/** Buttons that call a verb of the API: when they are offered, what they ask before, and the receipt. */
+/** Verbs of the API: when they are offered, what is asked before, and the receipt. */
 const VERBS = [
-  { verb: "retry", label: "Retry", tone: "primary", fits: isRetry, receipt: () => "Queued again." },
-  { verb: "resume", label: "Resume", tone: "primary", fits: ({ status }) => status === "paused", receipt: () => "Queued again: it goes on from its checkpoint." },
+  { label: "Retry", verb: "retry", tone: "primary", fits: canRetry, receipt: () => "Queued again." },
+  { label: "Resume", verb: "resume", tone: "primary", fits: ({ status }) => status === "paused", receipt: () => "Queued again." },
   {
-    verb: "pause",
     label: "Pause",
-    fits: ({ status, cancel_requested: asked }) => LIVE.includes(status) && status !== "paused" && !asked,
-    receipt: ({ status }) => (status === "running" ? "Its worker has been asked to pause it." : "Paused."),
+    verb: "pause",
+    fits: ({ status, cancel_requested: stop }) => LIVE.includes(status) && status !== "paused" && !stop,
+    receipt: (task) => asked(task, "Its worker has been asked to pause it.", "Paused."),
   },
   {
-    verb: "cancel",
     label: "Cancel",
-    tone: "danger",
-    fits: ({ status, cancel_requested: asked }) => LIVE.includes(status) && !["cancel", "force"].includes(asked),
-    ask: { title: "Cancel this task?", text: "It stops and will not run again. What it has done so far stays in its history.", action: "Cancel the task" },
-    receipt: ({ status }) => (status === "canceled" ? "Canceled." : "Its worker has been asked to stop it."),
-  },
-  {
     verb: "cancel",
-    label: "Force stop",
     tone: "danger",
-    body: { force: true },
-    fits: ({ status, cancel_requested: asked }) => status === "running" && asked !== "force",
-    ask: {
-      title: "Stop this task by force?",
-      text: "It is canceled. If its code does not stop, its worker process is killed and replaced; other tasks of that process start again.",
-      action: "Force stop",
-    },
-    receipt: ({ status }) => (status === "canceled" ? "Canceled." : "Its worker has been told to stop it, by force if it must."),
+    fits: ({ status, cancel_requested: stop }) => LIVE.includes(status) && stop !== "cancel" && stop !== "force",
+    ask: ["Cancel this task?", "It stops and will not run again. Its history is kept.", "Cancel the task"],
+    receipt: (task) => asked(task, "Its worker has been asked to stop it.", "Canceled."),
   },
   {
-    verb: "dismiss",
+    label: "Force stop",
+    verb: "cancel",
+    body: { force: true },
+    tone: "danger",
+    fits: ({ status, cancel_requested: stop }) => status === "running" && stop !== "force",
+    ask: [
+      "Stop this task by force?",
+      "It is canceled. If its code does not stop, its worker process is killed and replaced; other tasks of that process start again.",
+      "Force stop",
+    ],
+    receipt: (task) => asked(task, "Its worker has been told to stop it, by force if it must.", "Canceled."),
+  },
+  {
     label: "Dismiss",
+    verb: "dismiss",
     fits: ({ status }) => status === "dead",
-    ask: { title: "Dismiss this dead letter?", text: "It is canceled and will not run again. Its history is kept.", action: "Dismiss" },
+    ask: ["Dismiss this dead letter?", "It is canceled and will not run again. Its history is kept.", "Dismiss"],
     receipt: () => "Dismissed: it is canceled.",
   },
 ];
 
-/** `take(task)` is called with what the server answers, `drafts` keeps what was typed into the editor. */
-export function showActions(task, { take, drafts, createdBy }) {
+/** `take(task)` gets what the server answers. `createdBy`: what creates tasks of this actor, if callers cannot. */
+export function showActions(task, take, createdBy) {
+  const path = `/tasks/${task.task_id}`;
   const buttons = VERBS.filter(({ verb, fits }) => fits(task) && caller.may(`POST /tasks/{task_id}/${verb}`)).map(
-    ({ verb, label, tone, ask, body, receipt }) =>
-      actionButton({
-        key: label,
-        label,
-        tone,
-        ask,
-        act: async () => {
-          const after = await api.post(`/tasks/${task.task_id}/${verb}`, body);
-          take(after);
-          toast(receipt(after), { tone: after.status });
-        },
+    ({ label, verb, body, tone, ask, receipt }) =>
+      makeButton(label, tone, ask, async () => {
+        const after = await api.post(`${path}/${verb}`, body);
+        take(after);
+        toast(receipt(after), { tone: after.status });
       }),
   );
-  if (isRetry(task) && !createdBy && caller.may("POST /tasks/{task_id}/retry")) {
-    buttons.splice(1, 0, actionButton({ key: "edit", label: "Edit and retry", act: () => editAndRetry(task, take, drafts) }));
+  if (canRetry(task) && !createdBy && caller.may("POST /tasks/{task_id}/retry")) {
+    buttons.splice(1, 0, h("button", { type: "button", key: "edit", onclick: () => editAndRetry(task, take) }, "Edit and retry"));
   }
-  if (FINISHED.includes(task.status) && caller.may("DELETE /tasks/{task_id}")) buttons.push(removeButton(task));
-  if (!createdBy && caller.may("POST /tasks")) {
-    buttons.push(copyButton("Copy as curl", () => curlOf("POST", "/tasks", submissionOf(task))));
-    buttons.push(copyButton("Copy as Python", () => pythonOf("POST", "/tasks", submissionOf(task))));
+  if (FINISHED.includes(task.status) && caller.may("DELETE /tasks/{task_id}")) {
+    const ask = ["Remove this task from the lists?", "Nobody sees it any more. Its history is kept for the audit trail.", "Remove"];
+    buttons.push(makeButton("Remove", null, ask, () => api.delete(path).then(() => goTo("/tasks"))));
   }
-  return buttons;
+  if (createdBy || !caller.may("POST /tasks")) return buttons;
+  const { actor, payload, queue, priority, tenant, target } = task;
+  const same = { actor, payload, queue, priority, ...(tenant && { tenant }), ...(target && { target }) };
+  const copies = { curl: () => curlOf("POST", "/tasks", same), Python: () => pythonOf("POST", "/tasks", same) };
+  return [...buttons, ...Object.entries(copies).map(([name, make]) => copyButton(`Copy as ${name}`, make))];
 }
 
-const removeButton = (task) =>
-  actionButton({
-    key: "remove",
-    label: "Remove",
-    ask: { title: "Remove this task from the lists?", text: "Nobody sees it any more. Its history is kept for the audit trail.", action: "Remove" },
-    act: async () => {
-      await api.delete(`/tasks/${task.task_id}`);
-      toast("Removed.", { tone: "canceled" });
-      goTo("/tasks");
-    },
-  });
-
-/** What submits the same work again. */
-function submissionOf({ actor, payload, queue, priority, tenant, target }) {
-  const options = Object.entries({ tenant, target }).filter(([, value]) => value !== null);
-  return { actor, payload, queue, priority, ...Object.fromEntries(options) };
-}
+const makeButton = (label, tone, ask, act) =>
+  actionButton({ key: label, label, tone, act, ask: ask && { title: ask[0], text: ask[1], action: ask[2] } });

@@ -1,30 +1,29 @@
 // Retry with an edited payload: the editor shows what the actor says about a field at its place.
 import { api } from "../../core/api.js";
 import { h } from "../../core/dom.js";
-import { linkTo } from "../../core/router.js";
 import { writeJson } from "../../core/json.js";
 import { showDialog } from "../../parts/dialogs.js";
 import "../../parts/json-editor.js";
 import { toast } from "../../parts/toasts.js";
+import { linkToTask } from "./waiting.js";
 
-/** `drafts`: what was typed and not sent, by task; a dialog that was closed by mistake loses nothing. */
-export async function editAndRetry(task, take, drafts) {
-  const { task_id: id, payload } = task;
-  let editor = null;
+const drafts = new Map(); // what was typed and not sent, by task: a dialog that was closed by mistake loses nothing
+
+export async function editAndRetry({ task_id: id, actor, payload }, take) {
+  let editor, error;
   let busy = false;
-  let error = null;
   const after = await showDialog({
-    title: `Edit the payload of ${task.actor} and retry`,
+    title: `Edit the payload of ${actor} and retry`,
     wide: true,
     content: ({ close, update }) => [
-      h("p", { class: "dialog-text" }, "The task starts over with this payload. The original stays in its history; what it has saved so far is not used again."),
+      h("p", { class: "dialog-text" }, "The task starts over with this payload. The original stays in its history."),
       h("json-editor", {
         key: "editor",
         created: (element) => (editor = element),
         props: { text: drafts.get(id) ?? writeJson(payload, 2), label: "Payload" },
         onchange: () => drafts.set(id, editor.value),
       }),
-      error && h("p", { class: "field-error", role: "alert", key: "error" }, error.message, holderOf(error)),
+      error && h("p", { class: "field-error", role: "alert", key: "error" }, error.message, error.problem.holder && [" ", linkToTask(error.problem.holder)]),
       h(
         "div",
         { class: "dialog-acts" },
@@ -46,15 +45,11 @@ export async function editAndRetry(task, take, drafts) {
     try {
       close(await api.post(`/tasks/${id}/retry`, { payload: edited }));
     } catch (refused) {
+      const { field, message } = refused;
       busy = false;
-      if (refused.field === null) error = refused;
-      else editor.refuse(refused.field.replace(/^payload(\.|$)/, ""), messageOf(refused));
+      if (field) editor.refuse(field.replace(/^payload(\.|$)/, ""), message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message);
+      else error = refused;
       update();
     }
   }
 }
-
-/** Without the name of the field, which the editor shows. */
-const messageOf = ({ message, field }) => (message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message);
-
-const holderOf = ({ problem }) => problem.holder && [" ", h("a", { href: linkTo(`/tasks/${problem.holder}`) }, "Open that task")];

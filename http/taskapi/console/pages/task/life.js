@@ -3,101 +3,103 @@ import { h } from "../../core/dom.js";
 import { clock, duration, exactTime, plural } from "../../core/format.js";
 import { card } from "../../parts/basics.js";
 import { drawFlow } from "./flow.js";
-import { addUp, groupByAttempt, placeStretches, readStretches } from "./stretches.js";
+import { shorten, workerName } from "./words.js";
 
 const MOST_ROWS = 12;
-const ROOM = 11; // percent of the axis: a stretch that is as wide has its time in it
+const ENDS = ["completed", "canceled", "dead"];
+const IDLE = ["scheduled", "paused", "dead"]; // no work waited: days of it must not hide the seconds of the work
 
-/** `moves`: the events of kind status, the oldest first; `older`: whether there were others before them. */
-export function showLife(task, moves, now, { older, all, showAll }) {
-  const stretches = readStretches(moves, now);
-  if (!stretches.length) return null;
-  placeStretches(stretches);
-  const rows = groupByAttempt(stretches, task.attempt);
+/** `moves`: the events of kind status; `view`: {isCut: whether there were others before, all, showAll}. */
+export function showLife(task, moves, now, { isCut, all, showAll }) {
+  const stretches = place(moves.map((move, index) => makeStretch(move, moves[index + 1], now)));
+  const rows = groupByAttempt(stretches, task);
   const hidden = all ? 0 : Math.max(0, rows.length - MOST_ROWS);
   const [first, last] = [stretches[0], stretches.at(-1)];
-  const isLive = last.to >= now;
-  const seconds = (last.to - Date.parse(task.created_at)) / 1000;
+  const isLive = !ENDS.includes(last.state);
+  const age = duration((last.to - Date.parse(task.created_at)) / 1000);
   return card(
-    { title: "Life", note: isLive ? `${duration(seconds)} since it was submitted` : `${duration(seconds)} in all`, key: "life", class: "life" },
-    drawFlow(addUp(stretches), moves, task.status),
-    older && h("p", { class: "faint" }, "It has moved so often that only its newest moves are drawn."),
+    { title: "Life", note: isLive ? `${age} since it was submitted` : `${age} in all`, key: "life", class: "life" },
+    drawFlow(stretches, task.status),
+    isCut && h("p", { class: "faint" }, "It has moved so often that only its newest moves are drawn."),
     hidden > 0 && h("button", { type: "button", class: "plain", onclick: showAll }, `Show ${plural(hidden, "earlier attempt")}`),
-    h(
-      "ol",
-      { class: "attempt-bars", "aria-label": "Attempts" },
-      rows.slice(hidden).map((row) => showRow(row, isLive && row === rows.at(-1))),
-    ),
-    h(
-      "div",
-      { class: "axis faint" },
-      h("span", { title: exactTime(first.from) }, clock(first.from)),
-      h("span", { title: exactTime(last.to) }, isLive ? "now" : clock(last.to)),
-    ),
+    h("ol", { class: "attempt-bars" }, rows.slice(hidden).map((row) => showRow(row, isLive && row === rows.at(-1)))),
+    h("p", { class: "axis faint" }, h("time", { title: exactTime(first.from) }, clock(first.from)), isLive ? "now" : clock(last.to)),
   );
 }
 
-function showRow({ attempt, stretches, end }, isLive) {
-  const [first, last] = [stretches[0], stretches.at(-1)];
-  const stop = last.start + last.width;
-  const failed = end?.error ?? last.move.error;
+/** A status that lasts; the one in which a finished task stays has no length. `next`: the data of the move that ends it. */
+function makeStretch({ n, at, data }, next, now) {
+  const from = Date.parse(at);
+  const to = next ? Date.parse(next.at) : ENDS.includes(data.to) ? from : Math.max(from, now);
+  return { n, from, to, state: data.to, move: data, next: next?.data, length: to - from };
+}
+
+/** Gives each stretch its place on the axis in percent; `isShort` if it is drawn shorter than it was. */
+function place(stretches) {
+  const sum = (list) => list.reduce((total, each) => total + each, 0);
+  const work = sum(stretches.map(({ state, length }) => (IDLE.includes(state) ? 0 : length))) || Infinity;
+  const drawn = stretches.map(({ state, length }) => (IDLE.includes(state) ? Math.min(length, work) : length));
+  const least = sum(drawn) / 160;
+  const widths = drawn.map((each) => each && Math.max(each, least));
+  const whole = sum(widths) || 1;
+  let start = 0;
+  return stretches.map((each, index) => {
+    const width = (100 * widths[index]) / whole;
+    start += width;
+    return { ...each, start: start - width, width, isShort: each.length > drawn[index] * 1.01 };
+  });
+}
+
+/** A row ends where running does, if the life goes on. */
+function groupByAttempt(stretches, task) {
+  const rows = [[]];
+  for (const stretch of stretches) {
+    rows.at(-1).push(stretch);
+    if (stretch.state === "running" && stretch.next && !(ENDS.includes(stretch.next.to) && stretch === stretches.at(-2))) rows.push([]);
+  }
+  return rows.map((row) => {
+    const run = row.find(({ state }) => state === "running");
+    const attempt = run?.move.attempt ?? task.attempt + (ENDS.includes(row.at(-1).state) ? 0 : 1);
+    return { attempt, run, stretches: row.filter(({ length }) => length), last: row.at(-1), end: run ? run.next : row.at(-1).move };
+  });
+}
+
+function showRow({ attempt, run, stretches, last, end }, isLive) {
+  const start = (stretches[0] ?? last).start;
+  const words = [run && `${clock(run.from)} started on ${workerName(run.move.worker_id ?? "")}`, !isLive && end && describeEnd(end)];
+  const at = { left: `${last.start + last.width}%` };
   return h(
     "li",
-    { key: first.n },
+    { key: (stretches[0] ?? last).n },
     h("span", { class: "dim" }, `attempt ${attempt}`),
     h(
       "div",
-      { class: "track" },
-      h(
-        "div",
-        { class: "bar", role: "img", "aria-label": [...stretches.filter(({ width }) => width > 0).map(describe), howItEnded(end ?? last.move)].filter(Boolean).join("; ") },
-        stretches.filter(({ width }) => width > 0).map(showStretch),
-        isLive && h("i", { class: "now", key: "now", style: { left: `${stop}%` } }),
-        !isLive && h("i", { class: `end s-${failed ? "dead" : (end ?? last.move).to}`, key: "end", style: { left: `${stop}%` } }),
-      ),
-      h(
-        "p",
-        { class: ["caption", failed && "failed"], style: first.start > 50 ? { "text-align": "right" } : { "padding-left": `${first.start}%` } },
-        sentence(stretches, end ?? (isLive ? null : last.move)),
-      ),
+      { class: "bar", role: "img", "aria-label": [...stretches.map(describe), !isLive && end?.to].filter(Boolean).join("; ") },
+      stretches.map(showStretch),
+      h("i", { key: "end", class: isLive ? "now" : `end s-${end?.error ? "dead" : end?.to}`, style: at }),
     ),
+    h("p", { class: end?.error && "failed", style: start > 50 ? { "text-align": "right" } : { "padding-left": `${start}%` } }, words.filter(Boolean).join(" · ")),
   );
 }
 
-const describe = ({ state, from, to, move, cut }) =>
-  `${state} ${duration((to - from) / 1000)}${move.gate && state === "waiting" ? ` at ${move.gate}` : ""}${cut ? ", drawn shorter" : ""}`;
+const describe = ({ state, length, move }) => `${state} ${duration(length / 1000)}${state === "waiting" && move.gate ? ` at ${move.gate}` : ""}`;
 
 function showStretch(stretch) {
-  const { n, state, from, to, move, start, width, cut } = stretch;
-  const time = duration((to - from) / 1000);
-  const text = state === "waiting" && move.gate && width > 2 * ROOM ? `${time} at ${move.gate}` : time;
+  const { n, state, from, to, length, move, start, width, isShort } = stretch;
+  const time = duration(length / 1000);
   return h(
     "i",
     {
       key: n,
-      class: [`s-${state}`, cut && "cut"],
+      class: [`s-${state}`, isShort && "short"],
       style: { left: `${start}%`, width: `calc(${width}% - 2px)` },
-      title: `${describe(stretch)}\n${exactTime(from)} to ${clock(to)}`,
+      title: `${describe(stretch)}${isShort ? ", drawn shorter" : ""}\n${exactTime(from)} to ${clock(to)}`,
     },
-    width >= ROOM && text,
+    width > 10 && (state === "waiting" && move.gate && width > 25 ? `${time} at ${move.gate}` : time),
   );
 }
 
-/** "14:02:21 started on vm-2:881 · failed: RateLimited, openrouter answered 429" */
-function sentence(stretches, end) {
-  const run = stretches.find(({ state }) => state === "running");
-  const started = run && `${clock(run.from)} started${run.move.worker_id ? ` on ${shortWorker(run.move.worker_id)}` : ""}`;
-  return [started, howItEnded(end)].filter(Boolean).join(" · ");
-}
-
-/** "vm-1:4121:…" → "vm-1:4121" */
-export const shortWorker = (id) => id.split(":").slice(0, 2).join(":");
-
-function howItEnded(move) {
-  if (!move) return "";
-  const { to, from, error, reason, by } = move;
-  if (error) return `${error.type}: ${error.message}`;
-  const who = by ? ` by ${by}` : "";
-  if (from === "running" && to === "queued") return reason ?? "given back";
-  return ["completed", "canceled", "paused", "dead"].includes(to) ? `${to}${who}${reason && reason !== to ? `, ${reason}` : ""}` : "";
+function describeEnd({ from, to, error, reason, by }) {
+  if (error) return shorten(`${error.type}: ${error.message}`);
+  return [from === "running" && to === "queued" ? "given back" : to, by && `by ${by}`, reason].filter(Boolean).join(", ");
 }

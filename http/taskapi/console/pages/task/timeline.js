@@ -1,84 +1,70 @@
-// The history as a timeline, the newest on top, of all kinds or of one. Pieces of the same kind in a row are one line.
+// The history as a timeline, the newest on top, of all kinds or of one. Pieces of one kind in a row are one line.
 import { h } from "../../core/dom.js";
 import { clock, exactTime, plural } from "../../core/format.js";
-import { card, empty, loading } from "../../parts/basics.js";
+import { card, loading } from "../../parts/basics.js";
 import "../../parts/json-tree.js";
 import { describeEvent } from "./words.js";
 
 const USUAL = ["status", "control", "progress", "token", "log", "tool", "part", "payload"];
-const PIECES = new Set(["token", "log", "progress"]); // kinds of which there are many
-const MOST = 400; // lines; filters show the rest
+const PIECES = ["token", "log", "progress"]; // kinds of which there are many
+const MOST = 400; // lines
 
-/** `kind`: "" or the only kind that is shown; `open`: the numbers of the events that show their data. */
+/** `kind`: "" for all; `open`: the numbers of the events whose data are shown. */
 export function showTimeline(history, { kind, open, choose, toggle, readMore }) {
   const events = history.list(kind);
-  const known = history.kinds();
-  const kinds = history.hasMore() ? [...new Set([...USUAL, ...known])] : USUAL.filter((each) => known.has(each) || each === kind);
-  for (const each of known) if (!kinds.includes(each)) kinds.push(each);
-  const lines = events && group(events.toReversed());
+  const known = [...history.kinds];
+  const kinds = USUAL.filter((each) => history.hasMore("") || known.includes(each) || each === kind);
+  const lines = group(events ?? []).slice(0, MOST);
+  const filter = (each) =>
+    h("button", { key: each, type: "button", class: "plain", "aria-pressed": String(each === kind), onclick: () => choose(each) }, each || "all");
   return card(
     { title: "History", key: "history", class: "history" },
-    h(
-      "div",
-      { class: "kinds", role: "group", "aria-label": "Kinds of events" },
-      ["", ...kinds].map((each) =>
-        h("button", { key: each, type: "button", class: "plain", "aria-pressed": String(each === kind), onclick: () => choose(each) }, each || "all"),
-      ),
-    ),
+    h("div", { class: "kinds", role: "group", "aria-label": "Kinds of events" }, ["", ...new Set([...kinds, ...known])].map(filter)),
     !events && loading(),
-    events?.length === 0 && empty(`No events of the kind ${kind}.`, "Choose all to see what has happened."),
-    lines && h("ol", { class: "timeline" }, lines.slice(0, MOST).map((line) => showLine(line, open, toggle))),
-    events && (history.hasMore(kind) || lines.length > MOST) && lines.length <= MOST && h("button", { type: "button", onclick: readMore }, "Show older events"),
-    lines?.length > MOST && h("p", { class: "faint" }, `The newest ${MOST} lines. Choose a kind to see older ones.`),
+    events && !lines.length && h("p", { class: "dim" }, `There are no events of the kind ${kind}.`),
+    h("ol", { class: "timeline" }, lines.map((line) => showLine(line, open, toggle))),
+    events && history.hasMore(kind) && lines.length < MOST && h("button", { type: "button", onclick: readMore }, "Show older events"),
+    lines.length === MOST && h("p", { class: "faint" }, "Choose a kind to see older events."),
   );
 }
 
-/** Returns lists of events, the newest first: pieces of one kind that follow each other belong together. */
+/** Returns lists of events, the newest first. */
 function group(events) {
   const lines = [];
-  for (const event of events) {
-    const line = lines.at(-1);
-    if (line && PIECES.has(event.kind) && line[0].kind === event.kind) line.push(event);
+  for (const event of events.toReversed()) {
+    if (PIECES.includes(event.kind) && lines.at(-1)?.[0].kind === event.kind) lines.at(-1).push(event);
     else lines.push([event]);
   }
   return lines;
 }
 
-function showLine(events, open, toggle) {
-  const [newest, oldest] = [events[0], events.at(-1)];
-  const { tone, what, detail } = events.length > 1 ? describeMany(events) : describeEvent(newest);
-  const isOpen = open.has(oldest.n);
+/** A line of a timeline. With `toggle` it opens to show the data. */
+export function showLine(events, open = null, toggle = null) {
+  const [newest, { n }] = [events[0], events.at(-1)];
+  const { tone, what, detail } = describeEvent(newest);
+  const count = events.length > 1 && plural(events.length, newest.kind === "progress" ? "update" : newest.kind);
+  const texts = count && newest.kind !== "progress" ? [count, detail] : [what, count || detail];
+  const words = [h("span", null, texts[0]), texts[1] && h("span", { class: "faint" }, " ", texts[1])];
+  const isOpen = open?.has(n);
   return h(
     "li",
-    { key: oldest.n, class: tone && `s-${tone}` },
+    { key: n, class: tone && `s-${tone}` },
     h("time", { datetime: newest.at, title: `${exactTime(newest.at)}, event ${newest.n}` }, clock(newest.at)),
     h(
       "div",
       null,
-      h(
-        "button",
-        { type: "button", class: "line", "aria-expanded": String(isOpen), onclick: () => toggle(oldest.n) },
-        h("span", null, what),
-        detail && h("span", { class: "faint" }, " ", detail),
-      ),
-      isOpen && (events.length > 1 ? showPieces(events) : h("json-tree", { key: "data", props: { value: newest.data } })),
+      toggle ? h("button", { type: "button", "aria-expanded": String(isOpen), onclick: () => toggle(n) }, words) : words,
+      isOpen && h("json-tree", { key: "data", props: { value: count ? mergeData(events) : newest.data } }),
     ),
   );
 }
 
-function describeMany(events) {
-  const [newest] = events;
-  const { what, detail } = describeEvent(newest);
-  if (newest.kind === "progress") return { what, detail: plural(events.length, "update") };
-  return { what: plural(events.length, newest.kind), detail };
+/** What pieces say together: a text, or one after the other. The same object as long as there are no more of them. */
+function mergeData(events) {
+  if (merged.get(events.at(-1))?.length !== events.length) {
+    const data = events.toReversed().map((event) => event.data);
+    merged.set(events.at(-1), { length: events.length, value: events[0].kind === "progress" ? data : data.map(({ text }) => text).join("") });
+  }
+  return merged.get(events.at(-1)).value;
 }
-
-const showPieces = (events) =>
-  h(
-    "ol",
-    { class: "pieces", key: "pieces" },
-    events.slice(0, MOST).map((event) => {
-      const { what, detail } = describeEvent(event);
-      return h("li", { key: event.n }, h("span", { class: "faint" }, `${clock(event.at)} `), event.kind === "progress" ? what : detail);
-    }),
-  );
+const merged = new WeakMap();

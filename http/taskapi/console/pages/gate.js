@@ -76,22 +76,16 @@ class GatePage extends View {
     const gate = this.#gate;
     return [
       h("p", { class: "crumbs" }, link(linkTo("/gates"), "Gates"), " / ", code(this.#key)),
-      this.#error?.status === 404 ? this.#unknown() : this.#error?.status > 0 && problem(this.#error),
+      this.#error && problem(this.#error),
+      this.#error?.status === 404 && h("p", { class: "dim" }, "A gate without settings is shown while tasks use it or wait for it."),
       gate ? [this.#head(gate), this.#notices(gate), this.#cards(gate)] : !this.#error && loading(),
-    ];
-  }
-
-  #unknown() {
-    return [
-      problem(this.#error),
-      h("p", { class: "dim" }, "A gate without settings is shown while tasks use it or wait for it. ", link(linkTo("/gates"), "Show all gates")),
     ];
   }
 
   #head(gate) {
     return h(
       "div",
-      { class: "head gate" },
+      { class: "head gate-head" },
       h("h1", null, h("code", null, gate.key)),
       stateChip(gate),
       h("div", { class: "acts" }, this.#acts(gate)),
@@ -114,31 +108,24 @@ class GatePage extends View {
   #acts(gate) {
     const mayReset = caller.may("POST /gates/{key}/reset") && gate.has_settings;
     if (!caller.may("PUT /gates/{key}") || !isSettable(gate)) return null;
-    const change = (body, words) => async () => {
-      this.#gate = await api.put(gatePath(gate.key), body);
-      toast(words);
-      this.#again();
-    };
+    const act = (label, title, say, send, more) =>
+      actionButton({ key: label, label, title, ...more, act: async () => {
+        this.#gate = await send();
+        toast(say);
+        this.#again();
+      } });
+    const change = (body) => () => api.put(gatePath(gate.key), body);
+    const ask = { title: "Set what the code declares?", text: differences(gate).map((text) => h("p", null, text)), action: "Reset", danger: false };
     return [
-      mayReset &&
-        differences(gate).length > 0 &&
-        actionButton({
-          key: "reset", label: "Reset", title: "Set what the code declares", act: () => this.#reset(gate),
-          ask: { title: "Set what the code declares?", text: differences(gate).map((text) => h("p", null, text)), action: "Reset", danger: false },
-        }),
+      mayReset && differences(gate).length > 0 &&
+        act("Reset", ask.title, "The gate has what the code declares, and follows it again.", () => api.post(`${gatePath(gate.key)}/reset`), { ask }),
       gate.state === "closed"
-        ? actionButton({ key: "open", label: "Open now", act: change({ closed_until: null }, "The gate is open.") })
+        ? act("Open now", "Let tasks start again", "The gate is open.", change({ closed_until: null }))
         : h("button", { key: "close", type: "button", onclick: () => this.#close(gate) }, "Close for…"),
       gate.paused
-        ? actionButton({ key: "resume", label: "Resume", tone: "primary", act: change({ paused: false }, "Resumed: tasks start again.") })
-        : actionButton({ key: "pause", label: "Pause", title: "No task starts here; those that run go on", act: change({ paused: true }, "Paused: no task starts here. Those that run go on.") }),
+        ? act("Resume", "Let tasks start again", "Resumed: tasks start again.", change({ paused: false }), { tone: "primary" })
+        : act("Pause", "No task starts here; those that run go on", "Paused: no task starts here. Those that run go on.", change({ paused: true })),
     ];
-  }
-
-  async #reset(gate) {
-    this.#gate = await api.post(`${gatePath(gate.key)}/reset`);
-    toast("The gate has what the code declares, and follows it again.");
-    this.#again();
   }
 
   async #close(gate) {
@@ -173,19 +160,19 @@ class GatePage extends View {
   }
 
   #cards(gate) {
-    const isQueue = gate.key.startsWith("queue:");
-    const { use, line } = makePlots(gate, this.#samples, this.#lists.changes, connection.now());
+    if (gate.key.startsWith("queue:")) return card({ title: "Changes" }, changesTable(this.#lists.changes), this.#more("changes"));
+    const plots = makePlots(gate, this.#samples, this.#lists.changes, connection.now());
     const { holders, waiters, changes } = this.#lists;
     return h(
       "div",
       { class: "grid gate-cards" },
-      !isQueue && card({ key: "use", title: "Use", note: "last hour", span: 8 }, linePlot(use), line && linePlot(line)),
-      !isQueue && h("gate-limits", {
+      card({ key: "use", title: "Use", note: "last hour", span: 8 }, plots.map(linePlot)),
+      h("gate-limits", {
         key: "limits", class: "span-4", props: { gate, mayChange: caller.may("PUT /gates/{key}") && isSettable(gate) },
         onsaved: () => this.#again(),
       }),
-      !isQueue && card({ key: "holders", title: "Who holds it", note: plural(gate.running, "task"), span: 6 }, holdersTable(holders), this.#more("holders")),
-      card({ key: "waiters", title: "Who waits", note: plural(gate.waiting, "task"), span: 6 }, waitersTable(waiters, gate), this.#more("waiters")),
+      card({ key: "holders", title: "Who holds it", note: plural(gate.running, "task"), span: 6 }, holdersTable(holders), this.#more("holders")),
+      card({ key: "waiters", title: "Who waits", note: plural(gate.waiting, "task"), span: 6 }, waitersTable(waiters), this.#more("waiters")),
       card({ key: "changes", title: "Changes", note: "by people, code and the breaker" }, changesTable(changes), this.#more("changes")),
     );
   }

@@ -7,75 +7,81 @@ import { View, property } from "../core/view.js";
 import { card, code, empty, link, loading, pageHead, problem } from "../parts/basics.js";
 import { gatePath } from "../parts/gate-links.js";
 import { sparkline } from "../parts/sparkline.js";
-import "../parts/moment-text.js";
 import { differences, nextStart, rateOf, stateChip, useOf } from "./gates/words.js";
 
-const BUSY = { busy: true, seconds: 2, most: 100 };
-const AT_REST = { busy: false, seconds: 10, most: 50 };
-const SECONDS_OF_TRENDS = 15;
+const SECONDS = 2;
+const TURNS = 5; // between two reads of what changes slowly: the last hour, and the gates at rest
+const STEP = 100;
 const COLUMNS = ["Gate", "In use", "Waiting", "Next start", "State", "Rate", "Last hour"];
 
 class GatesPage extends View {
   #q = currentAddress().query.get("q") ?? "";
-  #parts = [BUSY, AT_REST].map((part) => ({ ...part, gates: null, more: false, read: () => {}, trendsAt: 0 }));
+  #lists = new Map([[true, null], [false, null]]); // by whether they are busy: {gates, more}
+  #most = new Map([[true, STEP], [false, STEP]]);
   #trends = new Map();
+  #turn = 0;
   #error = null;
+  #again = () => {};
 
   start() {
-    for (const part of this.#parts) part.read = this.poll((signal) => this.#read(part, signal), part.seconds);
+    this.#again = this.poll((signal) => this.#read(signal), SECONDS);
   }
 
-  async #read(part, signal) {
-    const q = this.#q;
-    const trend = Date.now() - part.trendsAt > 1000 * SECONDS_OF_TRENDS;
+  async #read(signal) {
+    const [q, slow] = [this.#q, this.#turn++ % TURNS === 0];
     try {
-      const found = [];
-      let cursor;
-      do {
-        const limit = Math.min(500, part.most - found.length);
-        const page = await api.get("/gates", { q, busy: part.busy, trend, limit, cursor }, { signal });
-        found.push(...page.items);
-        cursor = page.next_cursor;
-      } while (cursor && found.length < part.most);
-      if (q !== this.#q) return part.read(); // typed meanwhile
-      if (trend) {
-        for (const gate of found) this.#trends.set(gate.key, gate.trend);
-        part.trendsAt = Date.now();
-      }
-      [part.gates, part.more, this.#error] = [found, Boolean(cursor), null];
+      await Promise.all([...this.#lists.keys()].map((busy) => (busy || slow) && this.#readList(busy, { q, busy, trend: slow }, signal)));
+      if (q !== this.#q) this.#now(); // typed meanwhile
+      this.#error = null;
     } catch (error) {
       if (error.status) this.#error = error;
+      this.#turn = 0;
       throw error;
     } finally {
       this.update();
     }
   }
 
+  async #readList(busy, query, signal) {
+    const gates = [];
+    let cursor;
+    do {
+      const limit = Math.min(500, this.#most.get(busy) - gates.length);
+      const page = await api.get("/gates", { ...query, limit, cursor }, { signal });
+      gates.push(...page.items);
+      cursor = page.next_cursor;
+    } while (cursor && gates.length < this.#most.get(busy));
+    if (query.trend) for (const gate of gates) this.#trends.set(gate.key, gate.trend);
+    if (query.q === this.#q) this.#lists.set(busy, { gates, more: Boolean(cursor) });
+  }
+
+  #now() {
+    this.#turn = 0;
+    this.#again();
+  }
+
   #filter(text) {
     this.#q = text;
     replaceQuery({ q: text });
-    for (const part of this.#parts) {
-      part.most = part.busy ? BUSY.most : AT_REST.most;
-      part.trendsAt = 0;
-      part.read();
-    }
+    for (const busy of this.#most.keys()) this.#most.set(busy, STEP);
+    this.#now();
   }
 
   content() {
-    const [busy, atRest] = this.#parts;
-    const isRead = busy.gates && atRest.gates;
+    const [busy, atRest] = this.#lists.values();
+    const filter = h("input", {
+      class: "gate-filter", type: "search", "aria-label": "Filter gates", placeholder: "Filter by key", value: this.#q,
+      autocomplete: "off", spellcheck: "false", oninput: (event) => this.#filter(event.target.value.trim()),
+    });
+    const isEmpty = busy && atRest && busy.gates.length + atRest.gates.length === 0;
     return [
-      pageHead(
-        "Gates",
-        h("input", {
-          class: "gate-filter", type: "search", "aria-label": "Filter gates", placeholder: "Filter by key", value: this.#q,
-          autocomplete: "off", spellcheck: "false", oninput: (event) => this.#filter(event.target.value.trim()),
-        }),
-      ),
+      pageHead("Gates", filter),
       this.#error && problem(this.#error),
-      !isRead ? !this.#error && loading() : busy.gates.length + atRest.gates.length === 0 ? this.#none() : [
-        this.#table(busy, "In use", "what keeps tasks from starting", "Nothing runs behind a gate, and nothing waits."),
-        atRest.gates.length > 0 && this.#table(atRest, "At rest", "nobody holds them, nobody waits"),
+      (!busy || !atRest) && !this.#error && loading(),
+      isEmpty && this.#none(),
+      busy && atRest && !isEmpty && [
+        this.#table(true, "In use", busy),
+        atRest.gates.length > 0 && this.#table(false, "At rest", atRest),
       ],
     ];
   }
@@ -83,53 +89,51 @@ class GatesPage extends View {
   #none() {
     return card({ key: "none" }, this.#q
       ? empty(`No gate has “${this.#q}” in its key.`, h("button", { type: "button", onclick: () => this.#filter("") }, "Show all gates"))
-      : empty("No gates yet.", "A gate limits how many tasks run at once, and how fast. Actors declare them for what they use; ", code("callboard gates set tenant:acme --max-concurrent 2"), " limits a tenant."));
+      : empty("No gates yet.", "A gate limits how many tasks run at once, and how fast. Actors declare them; ", code("callboard gates set tenant:acme --max-concurrent 2"), " limits a tenant."));
   }
 
-  #table(part, title, note, ifEmpty) {
-    const { gates, more } = part;
+  #table(busy, title, { gates, more }) {
+    const showMore = () => {
+      this.#most.set(busy, this.#most.get(busy) + 2 * STEP);
+      this.#now();
+    };
     return card(
-      { key: title, title, note: gates.length ? `${plural(gates.length, "gate")}${more ? " so far" : ""}` : note, class: "gates" },
-      gates.length === 0 ? empty(ifEmpty) : h(
+      { key: title, title, note: `${plural(gates.length, "gate")}${more ? " so far" : ""}`, class: "gates" },
+      gates.length === 0 ? empty("Nothing runs behind a gate, and nothing waits.") : h(
         "div",
         { class: "table" },
         h(
           "table",
           { "aria-label": title },
-          h("thead", null, h("tr", null, COLUMNS.map((name) => h("th", { key: name, scope: "col", class: name === "Waiting" && "num" }, name)))),
+          h("thead", null, h("tr", null, COLUMNS.map((name) => h("th", { key: name, scope: "col" }, name)))),
           h("tbody", null, gates.map((gate) => this.#row(gate))),
         ),
       ),
-      more && h("button", { type: "button", class: "more", onclick: () => this.#showMore(part) }, "Show more gates"),
+      more && h("button", { type: "button", class: "more", onclick: showMore }, "Show more gates"),
     );
   }
 
   #row(gate) {
     const differs = differences(gate);
-    const trend = this.#trends.get(gate.key);
-    const most = trend ? Math.max(...trend) : 0;
+    const trend = this.#trends.get(gate.key) ?? [0];
+    const most = Math.max(...trend);
+    const label = `At most ${most} ran at once in the last hour`;
     return h(
       "tr",
       { key: gate.key },
       h(
         "td",
-        { class: "gate-key" },
+        null,
         link(`#${gatePath(gate.key)}`, code(gate.key)),
-        differs.length > 0 && h("small", { title: differs.join(" ") }, differs[0]),
+        gate.has_settings && differs.length > 0 && h("small", { title: differs.join(" ") }, differs[0]),
       ),
       h("td", null, useOf(gate)),
-      h("td", { class: ["num", gate.waiting === 0 && "faint"] }, number(gate.waiting)),
+      h("td", { class: gate.waiting === 0 && "faint" }, number(gate.waiting)),
       h("td", { class: "dim" }, nextStart(gate)),
       h("td", null, stateChip(gate)),
       h("td", { class: "dim" }, rateOf(gate)),
-      h("td", { class: "trend" }, most > 0 && sparkline(trend, { label: `At most ${most} ran at once in the last hour`, top: gate.max_concurrent ?? 1 })),
+      h("td", null, most > 0 && sparkline(trend, { label, top: gate.max_concurrent ?? 1 })),
     );
-  }
-
-  #showMore(part) {
-    part.most += part.busy ? BUSY.most : 5 * AT_REST.most;
-    part.trendsAt = 0;
-    part.read();
   }
 }
 property(GatesPage, "parameters");

@@ -1,83 +1,70 @@
 // The last hour of a gate, put together from samples, changes and what it is now.
+import { nameState } from "./words.js";
+
 const HOUR = 3_600_000;
 const LOST = 60_000; // without a sample for so long while it was in use, nobody knows
-const BANDS = {
-  paused: ["paused", "paused"],
-  closed: ["closed", "waiting"],
-  breaker_open: ["breaker open", "dead"],
-  breaker_half_open: ["probing", "waiting"],
-};
+const CLOSURES = ["paused", "closed", "breaker_open", "breaker_half_open"];
+const timeOf = ({ at }) => Date.parse(at);
 
-/** Returns the samples of the last hour, with those that are new. */
+/** The samples of the last hour, with those that are new. */
 export function addSamples(samples, added, now) {
-  const known = new Set(samples.map((each) => each.at));
-  const all = [...samples, ...added.filter((each) => !known.has(each.at))];
-  return all.filter((each) => Date.parse(each.at) > now - HOUR);
+  const last = samples.length ? timeOf(samples.at(-1)) : 0;
+  return [...samples, ...added.filter((each) => timeOf(each) > last)].filter((each) => timeOf(each) > now - HOUR);
 }
 
-/** Plots of the use and of the line of a gate. */
+/** Plots of the use and of the line of a gate; no second one if nobody has waited. */
 export function makePlots(gate, samples, changes, now) {
   const from = now - HOUR;
-  const [running, waiting] = ["running", "waiting"].map((name) => makePoints(samples, name, gate[name], from, now));
-  const limits = makeLimits(gate, samples, changes, from, now);
-  const bands = makeBands(gate, samples, changes, from, now);
-  const whole = true;
-  return {
-    use: {
-      label: "Tasks that ran at once in the last hour", from, to: now, whole, bands,
-      series: [{ name: "running", tone: "running", points: running, filled: true, steps: true }],
-      limit: limits.some(([, value]) => value !== null) ? { name: "limit", points: limits } : undefined,
-    },
-    line: waiting.some(([, value]) => value > 0) && {
-      label: "Tasks that waited in the last hour", from, to: now, whole, height: 96,
-      series: [{ name: "waiting", tone: "waiting", points: waiting, filled: true, steps: true }],
-    },
+  const plot = (name, label, tone, more) => {
+    const points = makePoints(samples, name, gate[name], from, now);
+    return { label, from, to: now, whole: true, series: [{ name, tone, points, filled: true, steps: true }], ...more };
   };
+  const limits = makeLimits(gate, samples, changes, from, now);
+  const limit = limits.some(([, value]) => value !== null) ? { name: "limit", points: limits } : undefined;
+  const use = plot("running", "Tasks that ran at once in the last hour", "running", { limit, bands: makeBands(gate, samples, changes, from, now) });
+  const line = plot("waiting", "Tasks that waited in the last hour", "waiting", { height: 96 });
+  return line.series[0].points.some(([, value]) => value > 0) ? [use, line] : [use];
 }
 
 function makePoints(samples, name, value, from, now) {
   const points = [[from, 0]]; // without samples it was at rest
-  let last = null;
+  let known = Infinity; // until when it is known, while it is in use
   for (const sample of samples) {
-    const at = Date.parse(sample.at);
-    if (last && last.inUse && at - last.at > LOST) points.push([last.at + LOST, null]);
-    points.push([at, sample[name]]);
-    last = { at, inUse: sample.running > 0 || sample.waiting > 0 };
+    if (timeOf(sample) > known) points.push([known, null]);
+    points.push([timeOf(sample), sample[name]]);
+    known = sample.running > 0 || sample.waiting > 0 ? timeOf(sample) + LOST : Infinity;
   }
-  if (last?.inUse && now - last.at > LOST) points.push([last.at + LOST, null]);
-  points.push([now, value]);
-  return points;
+  if (now > known) points.push([known, null]);
+  return [...points, [now, value]];
 }
 
 /** The limit, at the exact times of its changes; a change by plain SQL is seen at the next sample. */
 function makeLimits(gate, samples, changes, from, now) {
-  const known = samples.map((each) => [Date.parse(each.at), each.max_concurrent]);
-  for (const { at, changes: fields } of changes) {
-    if (!fields.max_concurrent || Date.parse(at) < from) continue;
-    const [before, after] = fields.max_concurrent;
-    known.push([Date.parse(at) - 1, before], [Date.parse(at), after]);
+  const known = samples.map((each) => [timeOf(each), each.max_concurrent]);
+  for (const change of changes) {
+    const [before, after] = change.changes.max_concurrent ?? [];
+    if (before !== undefined && timeOf(change) > from) known.push([timeOf(change) - 1, before], [timeOf(change), after]);
   }
   known.sort(([one], [other]) => one - other);
   return [[from, known.length ? known[0][1] : gate.max_concurrent], ...known, [now, gate.max_concurrent]];
 }
 
+/** When nothing could start, whatever the limit. */
 function makeBands(gate, samples, changes, from, now) {
   const bands = [];
-  const add = (closed, start, end) => {
+  const add = (state, start, end) => {
+    const [name, tone] = nameState(state);
     const last = bands.at(-1);
-    const [name, tone] = BANDS[closed];
     if (last?.name === name && start - last.to < LOST) last.to = end;
     else bands.push({ name, tone, from: start, to: end });
   };
   samples.forEach((sample, index) => {
-    if (!sample.closed_by) return;
-    const at = Date.parse(sample.at);
-    const next = samples[index + 1];
-    add(sample.closed_by, at, next ? Math.min(Date.parse(next.at), at + LOST) : at);
+    const next = samples[index + 1] ?? sample;
+    if (sample.closed_by) add(sample.closed_by, timeOf(sample), Math.min(timeOf(next), timeOf(sample) + LOST));
   });
-  if (BANDS[gate.state]) {
+  if (CLOSURES.includes(gate.state)) {
     const change = changes.find(({ changes: fields }) => fields.paused || fields.closed_until || fields.breaker_state);
-    add(gate.state, Math.max(from, change ? Date.parse(change.at) : now), now);
+    add(gate.state, Math.max(from, change ? timeOf(change) : now), now);
   }
   return bands;
 }

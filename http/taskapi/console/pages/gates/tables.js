@@ -6,63 +6,47 @@ import { code, empty, link } from "../../parts/basics.js";
 import { moment, since } from "../../parts/moment-text.js";
 import { changeWords } from "./words.js";
 
-const taskLink = (id) => link(linkTo(`/tasks/${id}`), code(shortId(id)), { title: id });
-
-const table = (label, headings, rows) =>
-  h(
-    "div",
-    { class: "table" },
-    h(
-      "table",
-      { "aria-label": label },
-      h("thead", null, h("tr", null, headings.map((name) => h("th", { key: name, scope: "col" }, name)))),
-      h("tbody", null, rows),
-    ),
-  );
-
+const taskLink = ({ task_id: id }) => link(linkTo(`/tasks/${id}`), code(shortId(id)), { title: id });
 const actorOf = ({ actor, tenant }) => [actor, tenant && h("small", null, tenant)];
-
-export const holdersTable = (holders) =>
-  holders.length === 0
-    ? empty("Nobody holds a place.")
-    : table("Holders", ["Task", "Actor", "Worker", "Since", ""], holders.map((each) =>
-        h(
-          "tr",
-          { key: each.task_id },
-          h("td", null, taskLink(each.task_id)),
-          h("td", null, actorOf(each)),
-          h("td", { class: "dim worker", title: each.worker_id }, each.worker_id),
-          h("td", { class: "dim" }, since(each.since)),
-          h("td", { class: "num dim" }, each.cancel_requested ? "stopping" : each.percent !== null && percent(each.percent / 100)),
-        ),
-      ));
-
-export const waitersTable = (waiters, gate) =>
-  waiters.length === 0
-    ? empty("Nobody waits.", gate.key.startsWith("queue:") && "Tasks of a paused queue stay queued.")
-    : table("Waiting tasks", ["Place", "Task", "Actor", "Waits", "Starts in"], waiters.map((each) =>
-        h(
-          "tr",
-          { key: each.task_id },
-          h("td", null, number(each.position)),
-          h("td", null, taskLink(each.task_id)),
-          h("td", null, actorOf(each)),
-          h("td", { class: "dim" }, since(each.since)),
-          h("td", { class: "dim" }, each.eta_seconds === null ? "–" : `about ${duration(Math.max(1, Math.round(each.eta_seconds)))}`),
-        ),
-      ));
-
 const WHO = { operator: "an operator without a key", code: "the code", breaker: "the breaker" };
 
-export const changesTable = (changes) =>
-  changes.length === 0
-    ? empty("Nobody has changed it.")
-    : table("Changes", ["When", "Who", "What"], changes.map((each) =>
+const table = (label, rows, columns, ifEmpty) =>
+  rows.length === 0
+    ? empty(ifEmpty)
+    : h(
+        "div",
+        { class: "table" },
         h(
-          "tr",
-          { key: `${each.at} ${JSON.stringify(each.changes)}` },
-          h("td", { class: "dim" }, moment(each.at)),
-          h("td", null, each.by ?? h("span", { class: "dim" }, WHO[each.origin])),
-          h("td", null, Object.entries(each.changes).map(([field, pair]) => changeWords(field, pair)).join(", ")),
+          "table",
+          { "aria-label": label },
+          h("thead", null, h("tr", null, Object.keys(columns).map((name) => h("th", { key: name, scope: "col" }, name)))),
+          h("tbody", null, rows.map((row) =>
+            h("tr", { key: row.task_id }, Object.values(columns).map((show) => h("td", null, show(row)))),
+          )),
         ),
-      ));
+      );
+
+export const holdersTable = (rows) =>
+  table("Holders", rows, {
+    Task: taskLink,
+    Actor: actorOf,
+    Worker: (each) => h("span", { class: "dim worker" }, each.worker_id),
+    Since: (each) => since(each.since),
+    Progress: (each) => (each.cancel_requested ? "stopping" : each.percent === null ? "–" : percent(each.percent / 100)),
+  }, "Nobody holds a place.");
+
+export const waitersTable = (rows) =>
+  table("Waiting tasks", rows, {
+    Place: (each) => number(each.position),
+    Task: taskLink,
+    Actor: actorOf,
+    Waits: (each) => since(each.since),
+    "Starts in": (each) => (each.eta_seconds === null ? "–" : `about ${duration(Math.max(1, Math.round(each.eta_seconds)))}`),
+  }, "Nobody waits.");
+
+export const changesTable = (rows) =>
+  table("Changes", rows, {
+    When: (each) => moment(each.at),
+    Who: (each) => each.by ?? h("span", { class: "dim" }, WHO[each.origin]),
+    What: (each) => Object.entries(each.changes).map(([field, pair]) => changeWords(field, pair)).join(", "),
+  }, "Nobody has changed it.");

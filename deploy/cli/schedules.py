@@ -66,8 +66,8 @@ def tabulate_schedule(schedule: Row) -> Table:
         "Missed ticks": _CATCH_UP[schedule["catch_up"]],
         "Overlap": _OVERLAP[schedule["overlap"]],
         "Jitter": f"up to {schedule['jitter_seconds']} s" if schedule["jitter_seconds"] else None,
-        "Next": "paused" if schedule["paused"] else _format_ticks(schedule["next_ticks"], schedule["timezone"]),
-        "Last task": schedule["last_task_id"],
+        "Next": "paused" if schedule["paused"] else format_ticks(schedule["next_ticks"], schedule["timezone"]),
+        "Last task": schedule["last_task_id"] and f"{schedule['last_task_id']} {schedule['last_task_status']}",
         "Last error": schedule["last_error"],
         "Declared": "in code" if schedule["declared_in_code"] else None,
     }
@@ -77,7 +77,7 @@ def tabulate_schedule(schedule: Row) -> Table:
     return table
 
 
-def _format_ticks(ticks: Sequence[str], timezone: str) -> str:
+def format_ticks(ticks: Sequence[str], timezone: str) -> str:
     zone = ZoneInfo(timezone)
     return "\n".join(parse_moment(tick).astimezone(zone).isoformat(" ", "minutes") for tick in ticks)
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from state.access.caller import SYSTEM, Caller
 from state.database import Row, fetch, retrying
@@ -15,6 +15,9 @@ from state.tasks.reads import DEFAULT_LIMIT
 PREVIEW = 5  # next ticks that a schedule shows
 
 _DEFINED = ("name", "tenant", "cron", "timezone", "actor", "payload", "target", "catch_up", "overlap", "jitter_seconds")
+
+
+_fetch = retrying(fetch)
 
 
 class Schedule(BaseModel):
@@ -38,6 +41,8 @@ class Schedule(BaseModel):
     next_ticks: list[datetime]
     last_tick: datetime | None
     last_task_id: str | None
+    last_task_status: str | None
+    last_task_at: datetime | None  # when it was started
     last_error: str | None
     runs: int
     declared_in_code: bool
@@ -61,6 +66,15 @@ class Schedule(BaseModel):
         })  # fmt: skip
 
 
+class TickPreview(BaseModel):
+    """When something would be due."""
+
+    cron: str
+    timezone: str
+    description: str = Field(description="The expression in words.")
+    next_ticks: list[datetime]
+
+
 class ScheduleRun(BaseModel):
     """What became of a tick, or of a run that somebody has asked for (`tick` is None)."""
 
@@ -74,6 +88,15 @@ class ScheduleRun(BaseModel):
     reason: str | None
     asked_by: str | None
     created_at: datetime
+
+
+def preview_ticks(cron: str, timezone: str = "UTC") -> TickPreview:
+    """Says what an expression means, and when it is due next. Raises InvalidPayload."""
+    timetable = Timetable(cron, timezone)
+    [row] = _fetch("moment_before", {"seconds": 0})
+    first = timetable.find_next(row["moment"])  # it may never be due
+    ticks = [first, *timetable.list_next(first, PREVIEW - 1)]
+    return TickPreview(cron=cron, timezone=timezone, description=timetable.describe(), next_ticks=ticks)
 
 
 def get_schedule(schedule_id: str, *, caller: Caller = SYSTEM) -> Schedule:

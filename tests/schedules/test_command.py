@@ -19,3 +19,10 @@ def test_what_people_see(make_schedule: MakeSchedule) -> None:
     assert "already" in refusal(4, "schedules", "create", *arguments)
     assert "bad minute" in refusal(2, "schedules", "create", "x", "61 * * * *", "note")
     assert "no schedule" in refusal(3, "schedules", "show", made.replace(made[-1], "0" if made[-1] != "0" else "1"))
+
+
+def test_preview(database_url: str) -> None:
+    assert succeed("schedules", "preview", "@daily").startswith("At 00:00 every day (UTC)\n")
+    found = answer("schedules", "preview", "0 7 * * 1", "--timezone", "Europe/Berlin")
+    assert (found["description"], len(found["next_ticks"])) == ("At 07:00 on Monday", 5)
+    assert "such as" in refusal(2, "schedules", "preview", "often")

@@ -28,6 +28,25 @@ def client(database_url: str, set_clock: SetClock) -> Iterator[httpx2.Client]:
         yield server.client
 
 
+def test_a_preview(client: httpx2.Client) -> None:
+    previewed = client.get(f"{API}/preview", params={"cron": "30 6 * * 1-5", "timezone": "Europe/Berlin"})
+    assert previewed.status_code == 200, previewed.text
+    assert previewed.json() == {
+        "cron": "30 6 * * 1-5",
+        "timezone": "Europe/Berlin",
+        "description": "At 06:30 on Monday through Friday",
+        "next_ticks": [f"2030-05-{day}T04:30:00Z" for day in (16, 17, 20, 21, 22)],
+    }
+    assert client.get(f"{API}/preview", params={"cron": "@hourly"}).json()["timezone"] == "UTC"
+    for field, query in {
+        "cron": {"cron": "61 * * * *"},
+        "timezone": {"cron": "@daily", "timezone": "Europe/Berlim"},
+    }.items():
+        refused = client.get(f"{API}/preview", params=query)
+        assert expect_problem(refused, 422, "invalid-parameter")["field"] == field
+    assert expect_problem(client.get(f"{API}/preview"), 422, "invalid-parameter")["field"] == "cron"
+
+
 def test_the_whole_way(client: httpx2.Client, set_clock: SetClock) -> None:
     made = client.post(API, json=NEW)
     assert (made.status_code, made.headers["location"]) == (201, made.json()["links"]["self"])
@@ -38,6 +57,7 @@ def test_the_whole_way(client: httpx2.Client, set_clock: SetClock) -> None:
     assert schedule["next_ticks"] == [f"2030-05-{day}T04:30:00Z" for day in (16, 17, 20, 21, 22)]
     assert (schedule["catch_up"], schedule["overlap"], schedule["paused"]) == ("one", "allow", False)
     assert (schedule["last_tick"], schedule["last_task_id"], schedule["runs"]) == (None, None, 0)
+    assert (schedule["last_task_status"], schedule["last_task_at"]) == (None, None)
     assert client.get(here).json() == schedule
     assert client.get(API).json() == {"items": [schedule], "next_cursor": None}
 
@@ -47,6 +67,9 @@ def test_the_whole_way(client: httpx2.Client, set_clock: SetClock) -> None:
     assert (asked.status_code, asked.headers["location"]) == (202, asked.json()["links"]["task"])
     task = client.get(asked.headers["location"]).json()
     assert (task["task_id"], task["status"]) == (asked.json()["task_id"], "queued")
+    shown = client.get(here).json()
+    assert (shown["last_task_id"], shown["last_task_status"]) == (task["task_id"], "queued")
+    assert shown["last_task_at"] == task["created_at"]
     first = client.get(f"{here}/runs", params={"limit": 1}).json()
     assert [(run["n"], run["tick"], run["task_status"]) for run in first["items"]] == [(2, None, "queued")]
     second = client.get(f"{here}/runs", params={"limit": 1, "cursor": first["next_cursor"]}).json()

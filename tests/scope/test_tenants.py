@@ -8,7 +8,7 @@ import pytest
 
 import state
 from state.access.caller import SYSTEM, Caller
-from state.agents.events import find, get_event, make_query, search
+from state.agents.events import find, get_event, list_events, make_query, search
 from state.errors import (
     AgentEventNotFound,
     ContentNotFound,
@@ -167,6 +167,9 @@ EMPTY: dict[Callable[..., Any], Act] = {
     list_workflows: lambda w, c: list_workflows(tenant=w.tenant, caller=c),
     projects.list_projects: lambda w, c: projects.list_projects(tenant=w.tenant, caller=c),
     search: lambda w, c: search("whale", tenant=w.tenant, caller=c).items,
+    list_events: lambda w, c: [
+        each for text in (None, "whale") for each in list_events(tenant=w.tenant, text=text, caller=c)
+    ],
     find: lambda w, c: find(make_query("whale", "no"), tenant=w.tenant, caller=c).items,
 }
 
@@ -179,6 +182,7 @@ OWN: dict[Callable[..., Any], Callable[[Caller], list[str | None]]] = {
     list_workflows: lambda c: [workflow.tenant for workflow in list_workflows(caller=c)],
     projects.list_projects: lambda c: [project.tenant for project in projects.list_projects(caller=c)],
     search: lambda c: [event.tenant for event in search("whale", any_tenant=True, caller=c).items],
+    list_events: lambda c: [event.tenant for event in list_events(caller=c)],
     find: lambda c: [event.tenant for event in find(make_query("whale", "no"), any_tenant=True, caller=c).items],
 }
 

@@ -120,6 +120,32 @@ def show(schedule_id: ScheduleId, as_json: JsonOption = False) -> None:
     _act("GET", schedule_id, as_json=as_json)
 
 
+@group.command("preview", epilog=EXIT_CODES_HELP)
+def preview(
+    cron: Annotated[str, typer.Argument(metavar="CRON", help='Five fields, such as "30 6 * * 1-5", or @daily.')],
+    timezone: Annotated[str, typer.Option(metavar="ZONE", help="Such as Europe/Berlin.")] = "UTC",
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a cron expression means, and when it is due next.
+
+    \b
+    Examples:
+      callboard schedules preview "30 6 * * 1-5" --timezone Europe/Berlin
+    """
+    from deploy.cli.connection import API, open_client
+    from deploy.cli.output import print_json
+    from deploy.cli.schedules import format_ticks
+
+    with open_client() as client:
+        found = client.request("GET", f"{API}/schedules/preview", params={"cron": cron, "timezone": timezone})
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(
+            f"{found['description']} ({found['timezone']})\n{format_ticks(found['next_ticks'], found['timezone'])}"
+        )
+
+
 @group.command("change", epilog=EXIT_CODES_HELP)
 def change(
     schedule_id: ScheduleId,

@@ -4,13 +4,22 @@ from datetime import UTC
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from state.errors import ScheduleNotFound
+from state.errors import InvalidPayload, ScheduleNotFound
 from state.schedules.changes import change_schedule, create_schedule, delete_schedule, pause_schedule, resume_schedule
 from state.schedules.definition import MOST_JITTER, CatchUp, Overlap
-from state.schedules.reads import Schedule, ScheduleRun, get_schedule, list_runs, list_schedules
+from state.schedules.reads import (
+    Schedule,
+    ScheduleRun,
+    TickPreview,
+    get_schedule,
+    list_runs,
+    list_schedules,
+    preview_ticks,
+)
 from state.schedules.starts import start_schedule
 from state.tasks.ids import is_schedule_id
 from taskapi.api.bodies import read_body, send_json
@@ -19,6 +28,7 @@ from taskapi.api.operation import BODY_PROBLEMS, PREFIX, Operation
 from taskapi.api.paging import Listing, Page, PageQuery, send_page
 from taskapi.api.parameters import is_position, parse_query
 from taskapi.api.priorities import Priority
+from taskapi.api.problems import Problem
 from taskapi.api.verbs import run_verb
 
 _CRON = "minute hour day-of-month month day-of-week, or an alias such as @daily; on the wall clock of `timezone`"
@@ -83,7 +93,8 @@ class ScheduleLinks(BaseModel):
 
 
 class ScheduleView(Schedule):
-    """`next_at` is null while the schedule is paused; `next_ticks` are the next five; `runs` counts its history."""
+    """`next_at` is null while the schedule is paused; `next_ticks` are the next five; `runs` counts its history.
+    `last_task_id`, `last_task_status` and `last_task_at` are about the task that it has started last."""
 
     links: ScheduleLinks
 
@@ -113,6 +124,13 @@ class ScheduleQuery(PageQuery):
     tenant: str | None = Field(None, min_length=1, max_length=200)
 
 
+class PreviewQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    cron: str = Field(min_length=1, max_length=200, description=_CRON, examples=["30 6 * * 1-5"])
+    timezone: str = Field("UTC", min_length=1, max_length=100, description="An IANA name, such as Europe/Berlin.")
+
+
 def parse_schedule_id(request: Request) -> str:
     schedule_id: str = request.path_params["schedule_id"]
     if not is_schedule_id(schedule_id):
@@ -135,6 +153,17 @@ async def get_list(request: Request) -> Response:
 
     listing = Listing(read, ScheduleView.of, lambda schedule: schedule.schedule_id, is_schedule_id)
     return await send_page(query, listing)
+
+
+async def get_preview(request: Request) -> Response:
+    query = parse_query(request, PreviewQuery)
+    try:
+        preview = await run_in_threadpool(preview_ticks, query.cron, query.timezone)
+    except InvalidPayload as wrong:  # names a field of a schedule; here it is a parameter
+        message = str(wrong).removeprefix(f"{wrong.field}: ")
+        raise Problem.at_field("invalid-parameter", wrong.field, message) from None
+    ticks = [tick.astimezone(UTC) for tick in preview.next_ticks]
+    return send_json(preview.model_copy(update={"next_ticks": ticks}))
 
 
 async def get_one(request: Request) -> Response:
@@ -201,6 +230,17 @@ OPERATIONS = [
         problems=("invalid-parameter",),
         role="reader",
         scope="tenant",
+    ),
+    Operation(
+        "GET",
+        f"{PREFIX}/schedules/preview",
+        get_preview,
+        "Say what a cron expression means, and when it is due next",
+        {200: TickPreview},
+        query=PreviewQuery,
+        problems=("invalid-parameter",),
+        role="reader",
+        scope="any",
     ),
     Operation(
         "GET",

@@ -211,7 +211,6 @@ def test_the_server_is_killed_and_started_again_in_the_middle(
     server.start()
     expect_step(page, "print", "completed")
     expect(page.locator(".history li")).to_have_count(8)
-    visit.errors.clear()  # of reads that the server has not answered
 
 
 def test_the_graph_is_walked_through_by_keys(visit: Visit, server: ServerProcess) -> None:

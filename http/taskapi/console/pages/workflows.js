@@ -5,7 +5,7 @@ import { h } from "../core/dom.js";
 import { duration, shortId } from "../core/format.js";
 import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
 import { View, property } from "../core/view.js";
-import { card, chip, code, empty, link, loading, pageHead, problem, status } from "../parts/basics.js";
+import { card, chip, code, empty, link, loading, pageHead, problem, row, status, table } from "../parts/basics.js";
 import { moment } from "../parts/moment-text.js";
 import { progressBar, progressText, secondsBetween } from "./workflow/steps.js";
 
@@ -86,16 +86,7 @@ class WorkflowsPage extends View {
       this.again();
     };
     return [
-      h(
-        "div",
-        { class: "table" },
-        h(
-          "table",
-          { class: "workflows" },
-          h("thead", null, h("tr", null, COLUMNS.map((name) => h("th", { scope: "col" }, name)))),
-          h("tbody", null, shown.map(row)),
-        ),
-      ),
+      table({ class: "workflows" }, COLUMNS, shown.map(showRow)),
       this.#workflows.length > shown.length && h("p", { class: "more" }, h("button", { type: "button", onclick: older }, "Show older ones")),
     ];
   }
@@ -103,23 +94,20 @@ class WorkflowsPage extends View {
 property(WorkflowsPage, "parameters");
 customElements.define("workflows-page", WorkflowsPage);
 
-function row({ workflow_id: id, name, status: its, reason, tenant, step_counts: counts, current_steps: current, created_at: begin, finished_at: end }) {
+function showRow({ workflow_id: id, name, status: its, reason, tenant, step_counts: counts, current_steps: current, created_at: begin, finished_at: end }) {
   const here = `/workflows/${id}`;
   const steps = current.slice(0, 3).map((key, index) => [index > 0 && ", ", link(linkTo(here, { step: key }), key)]);
-  return h(
-    "tr",
-    { key: id },
-    h("td", null, link(linkTo(here), name), h("div", { class: "faint" }, code(shortId(id)))),
-    h("td", null, status(its)),
-    h("td", null, h("div", { class: "steps-done" }, progressBar(counts), progressText(counts))),
-    h(
-      "td",
-      null,
+  return row(
+    id,
+    [link(linkTo(here), name), h("div", { class: "faint" }, code(shortId(id)))],
+    status(its),
+    h("div", { class: "steps-done" }, progressBar(counts), progressText(counts)),
+    [
       its === "running" && counts.waiting > 0 && [chip("waits for a decision", "waiting"), " "],
       steps.length ? [steps, current.length > steps.length && ", …"] : h("span", { class: "dim" }, reason),
-    ),
-    h("td", null, moment(begin)),
-    h("td", null, duration(secondsBetween(begin, end))),
-    h("td", { class: "dim" }, tenant ?? ""),
+    ],
+    moment(begin),
+    duration(secondsBetween(begin, end)),
+    tenant,
   );
 }

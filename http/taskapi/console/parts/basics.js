@@ -32,6 +32,22 @@ export const loading = (text = "Loading…") => h("div", { class: "loading", rol
 export const problem = (error) =>
   h("div", { class: "problem", role: "alert" }, h("b", null, error.title || "This did not work."), " ", error.message);
 
+/** A table that scrolls where it is too wide. `attributes`: its own; `rows`: of row(). */
+export const table = (attributes, headings, rows) =>
+  h(
+    "div",
+    { class: "table" },
+    h(
+      "table",
+      attributes,
+      h("thead", null, h("tr", null, headings.map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", null, rows),
+    ),
+  );
+
+/** A row with its identity and its cells: contents, or whole <td>. */
+export const row = (key, ...cells) => h("tr", { key }, cells.map((cell) => (cell?.tag === "td" ? cell : h("td", null, cell))));
+
 /** Pairs of a name and what it is; pairs without a value are left out. */
 export const facts = (pairs) =>
   h(

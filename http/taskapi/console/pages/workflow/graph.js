@@ -1,31 +1,23 @@
-// The steps of a workflow as a graph that shows the selected step, and can be zoomed, dragged and walked through by keys.
+// The steps of a workflow as a graph that shows the selected step, and can be scrolled, zoomed and walked through by keys.
 import { h } from "../../core/dom.js";
 import { View, property } from "../../core/view.js";
 import { HEIGHT, WIDTH, layOut } from "./layout.js";
 import { countTasks, describe } from "./steps.js";
 
 const SMALLEST = 0.15;
-const LARGEST = 1.6;
 const READABLE = 0.72; // a graph that would be smaller is not made to fit by itself
-const ROOM = WIDTH - 30;
-const ACTIVE = ["running", "waiting"];
+const LARGEST = 1.6;
 
-/** `steps`: of the workflow; `selected`: a key; `select(key)` is called with another one. */
+/** `steps`: of the workflow; `selected`: a key; select(key) is called with another one. */
 class WorkflowGraph extends View {
   #layout = null;
   #structure = "";
   #zoom = null; // null until the width is known
-  #focused = null; // the step that Tab goes to
-  #wasMoved = false; // by the user: the graph does not jump then
-
-  start() {
-    this.hear(window, "resize", () => this.update());
-  }
+  #focused = null; // the step that Tab goes to, if it is not the selected one
+  #shown = null; // the step that was scrolled to
 
   changed(name) {
-    if (name !== "selected") return;
-    this.#focused = null;
-    this.#wasMoved = false;
+    if (name === "selected") this.#focused = null;
   }
 
   content() {
@@ -33,10 +25,12 @@ class WorkflowGraph extends View {
     if (structure !== this.#structure) [this.#layout, this.#structure] = [layOut(this.steps), structure];
     const { width, height } = this.#layout;
     const zoom = this.#zoom ?? 1;
+    const scale = (label, text, change) =>
+      h("button", { type: "button", "aria-label": label, onclick: () => this.#scale(change()) }, text);
     return [
       h(
         "div",
-        { class: "graph", onpointerdown: (event) => this.#grab(event), onwheel: (event) => this.#turn(event) },
+        { class: "graph" },
         h(
           "svg",
           {
@@ -54,30 +48,28 @@ class WorkflowGraph extends View {
       h(
         "div",
         { class: "graph-acts" },
-        h("button", { type: "button", "aria-label": "Smaller", onclick: () => this.#scale(zoom / 1.25) }, "−"),
-        h("button", { type: "button", onclick: () => this.#scale(this.#fitting()) }, "Fit"),
-        h("button", { type: "button", "aria-label": "Larger", onclick: () => this.#scale(zoom * 1.25) }, "+"),
+        scale("Smaller", "−", () => zoom / 1.25),
+        scale("Fit", "Fit", () => this.#fitting()),
+        scale("Larger", "+", () => zoom * 1.25),
       ),
     ];
   }
 
   shown() {
-    if (this.#zoom === null && this.#area.clientWidth) {
+    if (this.#zoom === null) {
       const fitting = this.#fitting();
-      this.#zoom = fitting >= READABLE ? fitting : 1;
-      this.update();
-    } else if (this.#zoom !== null && !this.#wasMoved) {
-      this.#reveal(this.selected);
+      this.#scale(fitting >= READABLE ? fitting : 1);
+    } else if (this.#shown !== this.selected) {
+      this.#shown = this.selected;
+      const { x, y } = this.#layout.nodes.get(this.selected);
+      const area = this.querySelector(".graph");
+      area.scrollTo((x + WIDTH / 2) * this.#zoom - area.clientWidth / 2, (y + HEIGHT / 2) * this.#zoom - area.clientHeight / 2);
     }
-  }
-
-  get #area() {
-    return this.querySelector(".graph");
   }
 
   #fitting() {
     const { width, height } = this.#layout;
-    return Math.min(1, this.#area.clientWidth / width, Math.max(360, innerHeight * 0.6) / height);
+    return Math.min(1, this.querySelector(".graph").clientWidth / width, Math.max(360, innerHeight * 0.6) / height);
   }
 
   #scale(zoom) {
@@ -85,81 +77,61 @@ class WorkflowGraph extends View {
     this.update();
   }
 
-  /** Scrolls to a step, in the middle if it was not to be seen. */
-  #reveal(key) {
-    const node = this.#layout.nodes.get(key);
-    const area = this.#area;
-    if (!node) return;
-    const center = (start, size, from, room) => {
-      const [begin, end] = [start * this.#zoom, (start + size) * this.#zoom];
-      return begin >= from && end <= from + room ? from : (begin + end - room) / 2;
-    };
-    const left = center(node.x, WIDTH, area.scrollLeft, area.clientWidth);
-    const top = center(node.y, HEIGHT, area.scrollTop, area.clientHeight);
-    if (left !== area.scrollLeft || top !== area.scrollTop) area.scrollTo({ left, top });
-  }
-
-  /** All edges of a tone are one path, however many there are; those of the selected step are above them. */
+  /** All edges of a tone are one path, however many there are. */
   #edges() {
     const status = new Map(this.steps.map((step) => [step.key, step.status]));
     const paths = { pending: ["", ""], completed: ["", ""], active: ["", ""], selected: ["", ""] };
-    for (const edge of this.#layout.edges) {
-      const isActive = ACTIVE.includes(status.get(edge.to));
-      const tone = isActive ? "active" : status.get(edge.from) === "completed" ? "completed" : "pending";
-      const own = edge.from === this.selected || edge.to === this.selected ? "selected" : tone;
-      paths[own][0] += drawEdge(edge.points);
-      paths[own][1] += drawHead(edge.points.at(-1));
+    for (const { from, to, points } of this.#layout.edges) {
+      let tone = ["running", "waiting"].includes(status.get(to)) ? "active" : status.get(from) === "completed" ? "completed" : "pending";
+      if (from === this.selected || to === this.selected) tone = "selected";
+      const [x, y] = points.at(-1);
+      paths[tone][0] += drawEdge(points);
+      paths[tone][1] += `M${x} ${y}l-7 -4v8z`;
     }
-    return Object.entries(paths).map(([tone, [line, head]]) =>
-      h("g", { key: `edges ${tone}`, class: ["edges", tone] }, h("path", { d: line }), h("path", { class: "tip", d: head })),
+    return Object.entries(paths).map(([tone, [line, tips]]) =>
+      h("g", { key: `edges ${tone}`, class: `edges ${tone}` }, h("path", { d: line }), h("path", { class: "tip", d: tips })),
     );
   }
 
   #node(step) {
-    const { x, y } = this.#layout.nodes.get(step.key);
-    const tasks = countTasks(step);
-    const isSelected = step.key === this.selected;
+    const { key, kind, status, after } = step;
+    const { x, y } = this.#layout.nodes.get(key);
+    const { all, ended } = countTasks(step);
+    const isSelected = key === this.selected;
     const about = describe(step);
+    const bar = (name, share) => h("rect", { key: name, class: name, x: 12, y: HEIGHT - 7, width: (WIDTH - 24) * share, height: 3, rx: 1.5 });
     return h(
       "g",
       {
-        key: `node ${step.key}`,
-        class: ["node", `s-${step.status}`, isSelected && "selected"],
+        key: `node ${key}`,
+        class: ["node", `s-${status}`, isSelected && "selected"],
         transform: `translate(${x} ${y})`,
         role: "button",
-        tabindex: step.key === (this.#focused ?? this.selected) ? 0 : -1,
+        tabindex: key === (this.#focused ?? this.selected) ? 0 : -1,
         "aria-pressed": String(isSelected),
-        "aria-label": `${step.key}: ${step.status}, ${about}${step.after.length ? `, after ${step.after.join(", ")}` : ""}`,
-        data: { step: step.key },
-        onclick: () => this.select(step.key),
+        "aria-label": `${key}: ${status}, ${about}${after.length ? `, after ${after.join(", ")}` : ""}`,
+        data: { step: key },
+        onclick: () => this.select(key),
       },
-      h("title", null, `${step.key}\n${about}`),
-      h("rect", { class: "box", width: WIDTH, height: HEIGHT, rx: step.kind === "approval" ? HEIGHT / 2 : 9 }),
+      h("title", null, `${key}\n${about}`),
+      h("rect", { class: "box", width: WIDTH, height: HEIGHT, rx: kind === "approval" ? HEIGHT / 2 : 9 }),
       h("circle", { class: "dot", cx: 17, cy: 19, r: 4 }),
-      h("text", { class: "name", x: 28, y: 23 }, fit(step.key, "600 13px", ROOM - 8)),
-      h("text", { class: "about", x: 28, y: 40 }, fit(about, "11.5px", ROOM - 8)),
-      tasks.all > 1 &&
-        tasks.open > 0 && [
-          h("rect", { key: "all", class: "rest", x: 12, y: HEIGHT - 7, width: WIDTH - 24, height: 3, rx: 1.5 }),
-          h("rect", { key: "ended", class: "done", x: 12, y: HEIGHT - 7, width: ((WIDTH - 24) * tasks.ended) / tasks.all, height: 3, rx: 1.5 }),
-        ],
+      h("text", { class: "name", x: 28, y: 23 }, cut(key, 20)),
+      h("text", { class: "about", x: 28, y: 40 }, cut(about, 26)),
+      ended < all && all > 1 && [bar("rest", 1), bar("done", ended / all)],
     );
   }
 
   #press(event) {
-    const key = event.target.closest?.("[data-step]")?.dataset.step;
+    const key = event.target.closest("[data-step]")?.dataset.step;
     if (!key || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      this.select(key);
-      return;
-    }
-    const next = this.#neighbor(key, event.key);
+    const isChoice = event.key === "Enter" || event.key === " ";
+    const next = isChoice ? key : this.#neighbor(key, event.key);
     if (!next) return;
     event.preventDefault();
+    if (isChoice) this.select(key);
+    else this.querySelector(`[data-step="${CSS.escape(next)}"]`).focus();
     this.#focused = next;
-    this.#wasMoved = true;
-    this.querySelector(`[data-step="${CSS.escape(next)}"]`).focus();
     this.update();
   }
 
@@ -167,67 +139,31 @@ class WorkflowGraph extends View {
   #neighbor(key, pressed) {
     const { nodes, layers, edges } = this.#layout;
     const { layer, place, y } = nodes.get(key);
-    const nearest = (keys) => keys.sort((a, b) => Math.abs(nodes.get(a).y - y) - Math.abs(nodes.get(b).y - y))[0];
-    switch (pressed) {
-      case "ArrowRight": return nearest(edges.filter(({ from }) => from === key).map(({ to }) => to));
-      case "ArrowLeft": return nearest(edges.filter(({ to }) => to === key).map(({ from }) => from));
-      case "ArrowUp": return layers[layer][place - 1];
-      case "ArrowDown": return layers[layer][place + 1];
-      case "Home": return layers[0][0];
-      case "End": return layers.at(-1)[0];
-      default: return undefined;
-    }
-  }
-
-  #grab(event) {
-    if (event.pointerType !== "mouse" || event.button !== 0 || event.target.closest("[data-step]")) return;
-    const area = this.#area;
-    const from = { x: event.clientX + area.scrollLeft, y: event.clientY + area.scrollTop };
-    area.setPointerCapture(event.pointerId);
-    area.onpointermove = ({ clientX, clientY }) => {
-      this.#wasMoved = true;
-      area.scrollTo(from.x - clientX, from.y - clientY);
+    const away = (each) => Math.abs(nodes.get(each).y - y);
+    const along = (here, there) =>
+      edges.filter((edge) => edge[here] === key).map((edge) => edge[there]).sort((one, other) => away(one) - away(other))[0];
+    const found = {
+      ArrowRight: () => along("from", "to"),
+      ArrowLeft: () => along("to", "from"),
+      ArrowUp: () => layers[layer][place - 1],
+      ArrowDown: () => layers[layer][place + 1],
+      Home: () => layers[0][0],
+      End: () => layers.at(-1)[0],
     };
-    area.onpointerup = area.onpointercancel = () => (area.onpointermove = null);
-    event.preventDefault();
-  }
-
-  #turn(event) {
-    this.#wasMoved = true;
-    if (!event.ctrlKey) return;
-    event.preventDefault();
-    this.#scale(this.#zoom * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
+    return found[pressed]?.();
   }
 }
 for (const name of ["steps", "selected", "select"]) property(WorkflowGraph, name);
 customElements.define("workflow-graph", WorkflowGraph);
+
+const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 function drawEdge(points) {
   let path = `M${points[0][0] + WIDTH} ${points[0][1]}`;
   for (const [index, [x, y]] of points.slice(1).entries()) {
     const [before, level] = points[index];
     const middle = (before + WIDTH + x) / 2;
-    path += `C${middle} ${level} ${middle} ${y} ${x} ${y}`;
-    if (index < points.length - 2) path += `H${x + WIDTH}`;
+    path += `C${middle} ${level} ${middle} ${y} ${x} ${y}${index < points.length - 2 ? `H${x + WIDTH}` : ""}`;
   }
   return path;
-}
-
-const drawHead = ([x, y]) => `M${x} ${y}l-7 -4v8z`;
-
-const measures = document.createElement("canvas").getContext("2d");
-const fitted = new Map();
-
-/** Cuts a text so that it is not wider than so many pixels. */
-function fit(text, font, room) {
-  const known = `${font} ${room} ${text}`;
-  if (fitted.size > 5000) fitted.clear();
-  if (!fitted.has(known)) {
-    measures.font = `${font} ${getComputedStyle(document.body).fontFamily}`;
-    const isWide = (length) => measures.measureText(text.slice(0, length)).width > room;
-    let length = Math.min(text.length, 100);
-    while (length > 1 && isWide(length)) length -= 1;
-    fitted.set(known, length < text.length ? `${text.slice(0, Math.max(1, length - 1))}…` : text);
-  }
-  return fitted.get(known);
 }

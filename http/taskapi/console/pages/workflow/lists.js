@@ -2,39 +2,27 @@
 import { h } from "../../core/dom.js";
 import { clock, duration, exactTime, number, plural } from "../../core/format.js";
 import { linkTo } from "../../core/router.js";
-import { link, status } from "../../parts/basics.js";
+import { link, row, status, table } from "../../parts/basics.js";
 import { countTasks, describe, secondsOf } from "./steps.js";
 
 const MOST = 200; // events
 
 export const stepList = ({ steps }, selected, select) =>
-  h(
-    "div",
-    { key: "list", class: "table" },
-    h(
-      "table",
-      { class: "step-list" },
-      h("thead", null, h("tr", null, ["Step", "Status", "Tasks", "Took", "After"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", null, steps.map((step) => stepRow(step, step.key === selected.key, select))),
-    ),
-  );
+  table({ class: "step-list" }, ["Step", "Status", "Tasks", "Took", "After"], steps.map((step) => stepRow(step, step.key === selected.key, select)));
 
 function stepRow(step, isSelected, select) {
   const { all, ended } = countTasks(step);
   const took = secondsOf(step);
-  return h(
-    "tr",
-    { key: step.key, "aria-selected": isSelected && "true" },
-    h(
-      "td",
-      null,
+  return row(
+    step.key,
+    [
       h("button", { type: "button", class: "plain", "aria-pressed": String(isSelected), onclick: () => select(step.key) }, step.key),
       h("div", { class: "faint" }, describe(step)),
-    ),
-    h("td", null, status(step.status)),
-    h("td", null, all > 1 ? `${number(ended)} of ${number(all)}` : all || "–"),
-    h("td", null, took === null ? "–" : duration(took)),
-    h("td", { class: "dim" }, step.after.join(", ")),
+    ],
+    status(step.status),
+    all > 1 ? `${number(ended)} of ${number(all)}` : all || "–",
+    duration(took),
+    step.after.join(", "),
   );
 }
 

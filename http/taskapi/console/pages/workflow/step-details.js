@@ -6,7 +6,7 @@ import { bytes, duration, number, plural, shortId } from "../../core/format.js";
 import { linkTo } from "../../core/router.js";
 import { View, property } from "../../core/view.js";
 import { actionButton } from "../../parts/action-button.js";
-import { code, facts, link, problem, status } from "../../parts/basics.js";
+import { code, facts, link, problem, row, status, table } from "../../parts/basics.js";
 import "../../parts/json-tree.js";
 import { moment } from "../../parts/moment-text.js";
 import { DISMISS, RETRY, actOnDead, decisionButtons, mayDecide } from "./actions.js";
@@ -112,16 +112,7 @@ class StepDetails extends View {
       h("button", { type: "button", "aria-pressed": String(this.#status === name), onclick: () => this.#list(name) }, `${name ?? "all"} ${number(count)}`);
     return [
       all > 1 && h("div", { class: "filter", role: "group", "aria-label": "Tasks by status" }, [[null, all], ...Object.entries(step.task_counts)].map(choice)),
-      h(
-        "div",
-        { class: "table" },
-        h(
-          "table",
-          { class: "step-tasks", "aria-label": "Tasks" },
-          h("thead", null, h("tr", null, ["Task", "Status", "Attempt", "What it says"].map((name) => h("th", { scope: "col" }, name)))),
-          h("tbody", null, this.#tasks.map(taskRow)),
-        ),
-      ),
+      table({ class: "step-tasks", "aria-label": "Tasks" }, ["Task", "Status", "Attempt", "What it says"], this.#tasks.map(taskRow)),
       this.#isCut && h("button", { type: "button", onclick: () => this.#list(this.#status, Math.min(500, this.#most * 5)) }, "Show more"),
     ];
   }
@@ -137,12 +128,11 @@ const json = (title, value) =>
 function taskRow({ task_id: id, status: its, attempt, max_attempts: most, error, progress }) {
   const says = error && its !== "completed" ? `${error.type}: ${error.message}` : progress.message;
   const percent = its === "running" && progress.percent ? `${Math.round(progress.percent)} % ` : "";
-  return h(
-    "tr",
-    { key: id },
+  return row(
+    id,
     h("td", { class: "id" }, link(linkTo(`/tasks/${id}`), code(shortId(id)))),
-    h("td", null, status(its)),
-    h("td", { class: "num" }, `${number(attempt)}/${number(most)}`),
+    status(its),
+    `${number(attempt)}/${number(most)}`,
     h("td", { class: "cut", title: says }, percent, says),
   );
 }

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from state.database import connect
 from state.tasks.ids import new_task_id
 from tests.console.browser import Visit
 from tests.console.server import ServerProcess
@@ -20,7 +19,6 @@ from tests.console.task_fixtures import (  # noqa: F401
 from tests.providers.servers import ChatServer
 from tests.support.eventually import eventually
 from tests.support.postgres import TestPostgres
-from tests.taskapi.fake_worker import FakeWorker
 
 CheckPage = Callable[[Page, str], None]
 SEA = "The sea is wide, and nobody who has stood at its edge on a cold morning will say that a lighthouse is too much."
@@ -119,7 +117,6 @@ def test_why_it_waits(
     worker: Start,
     submit: Submit,  # noqa: F811
     server: ServerProcess,  # noqa: F811
-    check_page: CheckPage,
 ) -> None:
     worker()
     server.call("PUT", "/gates/provider:local", {"max_concurrent": 1})
@@ -132,7 +129,6 @@ def test_why_it_waits(
     expect(page.get_by_role("link", name="provider:local").first).to_have_attribute("href", "#/gates/provider%3Alocal")
     expect(page.locator(".attempt-bars .now")).to_be_visible()
     expect(notice.get_by_title(slow)).to_be_visible()  # who holds the gate
-    check_page(page, "task-waiting")
     server.call("POST", f"/tasks/{slow}/cancel")
     expect_status(page, "completed")
     expect(notice).to_have_count(0)
@@ -168,22 +164,3 @@ def test_every_status_without_a_worker(visit: Visit, submit: Submit, server: Ser
 
 def expect_actions(page: Page, names: list[str]) -> None:
     expect(page.locator(".head .acts button")).to_have_text(names)
-
-
-def test_thousands_of_events(visit: Visit, submit: Submit) -> None:  # noqa: F811
-    task_id = submit("note", {"text": "long"})
-    with connect("fake worker") as connection:
-        fake_worker = FakeWorker(connection)
-        task = fake_worker.start("test")
-        fake_worker.emit(task, *(f"word{number} " for number in range(2500)))
-        page = visit.open(f"/tasks/{task_id}")
-        expect(page.locator(".output .text")).to_contain_text("word2499")
-        expect(page.locator(".output .text")).to_contain_text("word0 ")
-        expect(page.locator(".timeline > li")).to_have_count(1)
-        page.get_by_role("button", name="status").click()
-        expect(page.locator(".timeline > li")).to_have_count(2)
-        fake_worker.emit(task, "<script>alert(1)</script>")
-        expect(page.locator(".output .text")).to_contain_text("<script>alert(1)</script>")
-        fake_worker.complete(task)
-        expect_status(page, "completed")
-        expect(page.locator(".timeline > li")).to_have_count(3)

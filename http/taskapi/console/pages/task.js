@@ -1,5 +1,5 @@
 // A task: what it does now and why, where its time went, what it made, and everything that has happened to it.
-import { api } from "../core/api.js";
+import { api, readAll } from "../core/api.js";
 import { connection } from "../core/connection.js";
 import { h } from "../core/dom.js";
 import { writeJson } from "../core/json.js";
@@ -62,6 +62,7 @@ class TaskPage extends View {
       this.update();
       throw error;
     }
+    if (!this.isConnected) return;
     if (FINISHED.includes(this.#task.status) || this.#size > LARGE) this.#due = Date.now() + 1000 * SLOW_PACE;
     if (!this.#stop && this.#task.updated_at !== this.#settledAt) this.#follow();
   }
@@ -112,13 +113,13 @@ class TaskPage extends View {
     if (state === this.#detailsOf) return;
     const readBack = (kind, from = 0) => history.readBack(kind, from, MOST[kind], signal);
     const [attempts, actors] = await Promise.all([
-      api.get(`${this.#path}/attempts`, { limit: 500 }, { signal }),
+      readAll(`${this.#path}/attempts`, { limit: 500 }, { signal }),
       this.#createdBy === null && api.get("/actors", {}, { signal }),
-      history.list(this.#kind) ?? history.readOlder(this.#kind, undefined, signal),
+      !(this.#kind in MOST) && !history.list(this.#kind) && history.readOlder(this.#kind, 100, signal),
       readBack("status"),
       readBack("control"),
     ]);
-    this.#attempts = attempts.items;
+    this.#attempts = attempts;
     if (actors) this.#createdBy = actors.items.find((each) => each.name === task.actor)?.created_by ?? "";
     await Promise.all([readBack("token", this.#begun), readBack("log", this.#begun)]);
     this.#detailsOf = state;
@@ -141,7 +142,7 @@ class TaskPage extends View {
   }
 
   #readOlder() {
-    this.#history.readOlder(this.#kind).catch((error) => toast(error.message, { tone: "dead" })).finally(() => this.update());
+    this.#history.readOlder(this.#kind, 100).catch((error) => toast(error.message, { tone: "dead" })).finally(() => this.update());
   }
 
   content() {
@@ -177,7 +178,7 @@ class TaskPage extends View {
       null,
       showOutput(task, { tokens: pieces("token"), logs: pieces("log") }),
       showReceipt(task, this.#history.list("control") ?? []),
-      showAttempts(this.#attempts, task, connection.now()),
+      showAttempts(this.#attempts, task, connection.now(), this.#showsAll),
       showTimeline(this.#history, { kind: this.#kind, open: this.#open, choose: (kind) => this.#choose(kind), toggle, readMore: () => this.#readOlder() }),
     );
   }

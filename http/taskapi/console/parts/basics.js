@@ -96,12 +96,23 @@ export const copyButton = (label, text) =>
     {
       type: "button",
       onclick: async () => {
-        await navigator.clipboard.writeText(typeof text === "function" ? text() : text);
+        await copy(typeof text === "function" ? text() : text);
         toast(`${label}: copied.`);
       },
     },
     label,
   );
+
+/** Browsers give pages that come by http from another machine no clipboard; there the old way still works. */
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  (document.querySelector("dialog[open]") ?? document.body).append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
 
 /** "waiting_at" → a heading of a column. */
 export const heading = (name) => {

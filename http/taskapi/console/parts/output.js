@@ -23,7 +23,7 @@ export function showOutput(task, pieces) {
   );
 }
 
-const join = (events) => events.map(({ data }) => data.text ?? "").join("");
+const join = (events) => events.map(({ data }) => (typeof data.text === "string" ? data.text : "")).join("");
 const shownEnd = (text) => (text.length > LONGEST ? `… ${text.slice(-LONGEST)}` : text);
 const textOf = (result) => [result, result?.summary, result?.text].find((each) => typeof each === "string" && !CONTENT.test(each)) ?? null;
 const labelOf = ({ payload }) => (typeof payload.prompt === "string" ? payload.prompt : "Result");

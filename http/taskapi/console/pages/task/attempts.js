@@ -3,13 +3,16 @@ import { h } from "../../core/dom.js";
 import { clock, duration, exactTime } from "../../core/format.js";
 import { card, chip } from "../../parts/basics.js";
 import "../../parts/json-tree.js";
+import { MOST_ROWS } from "./life.js";
 import { workerName } from "./words.js";
 
 const TONES = { failed: "dead", lost: "dead", released: "queued" };
 
-export function showAttempts(attempts, { max_attempts: most }, now) {
+/** Shows the newest attempts; `all`: all of them. */
+export function showAttempts(attempts, { max_attempts: most }, now, all) {
   if (!attempts.length) return null;
-  return card({ title: "Attempts", note: `${most} at most`, key: "attempts", class: "attempts" }, h("ol", null, attempts.toReversed().map(showOne)));
+  const shown = attempts.slice(all ? 0 : -MOST_ROWS).toReversed();
+  return card({ title: "Attempts", note: `${most} at most`, key: "attempts", class: "attempts" }, h("ol", null, shown.map(showOne)));
 
   function showOne({ epoch, attempt, worker_id: worker, outcome, error, started_at: started, finished_at: finished }) {
     const took = duration(Math.max(0, (finished ? Date.parse(finished) : now) - Date.parse(started)) / 1000);

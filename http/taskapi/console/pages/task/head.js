@@ -5,7 +5,7 @@ import { card, meter, status } from "../../parts/basics.js";
 import { showError } from "./attempts.js";
 import { showLine } from "./timeline.js";
 import { explainWaiting } from "./waiting.js";
-import { describeProgress, workerName } from "./words.js";
+import { describeProgress, shorten, workerName } from "./words.js";
 
 export function showHead({ actor, payload, status: state, attempt, max_attempts: most, worker_id: worker, started_at: started }, actions) {
   const running = worker && ` · on ${workerName(worker)} · ${duration(Math.max(0, secondsSince(started)))}`;
@@ -31,7 +31,7 @@ export function showProgress({ status: state, epoch, progress, heartbeat_at: bea
 }
 
 export function showWhy(task, holders) {
-  if (task.status === "dead" && task.error) return h("div", { class: "problem", role: "alert", key: "why" }, showError({ ...task.error, traceback: null }));
+  if (task.status === "dead" && task.error) return h("div", { class: "problem", role: "alert", key: "why" }, showError({ ...task.error, message: shorten(String(task.error.message)), traceback: null }));
   const why = explainWaiting(task, holders);
   return why && h("div", { class: "notice", role: "status", key: "why" }, h("b", null, why.title), h("span", null, why.text));
 }

@@ -20,27 +20,32 @@ export class History {
   }
 
   add(...events) {
-    for (const event of events) this.#events.set(event.n, event);
-    this.#sorted = null;
+    for (const event of events) {
+      const isNewest = this.#sorted && event.n > (this.#sorted.at(-1)?.n ?? 0);
+      this.#events.set(event.n, event);
+      if (isNewest) this.#sorted.push(event);
+      else this.#sorted = null;
+    }
   }
 
   /** The known events of a kind, the oldest first; null before any were read. */
   list(kind) {
     const read = this.#read.get(kind);
+    while (!kind && this.#events.has(read?.from - 1)) read.from -= 1; // read as events of their kind
     this.#sorted ??= [...this.#events.values()].sort((one, other) => one.n - other.n);
     return read ? this.#sorted.filter((event) => event.n >= read.from && (!kind || event.kind === kind)) : null;
   }
 
   hasMore(kind) {
-    return this.#read.get(kind)?.cursor !== null;
+    return !(this.#read.get(kind)?.from <= 1);
   }
 
-  async readOlder(kind, limit = 100, signal = undefined) {
+  async readOlder(kind, limit, signal) {
     if (!this.hasMore(kind)) return;
     const query = { order: "newest", kind, limit, cursor: this.#read.get(kind)?.cursor };
     const { items, next_cursor: cursor } = await api.get(this.#path, query, { signal });
     this.add(...items);
-    this.#read.set(kind, { from: cursor === null ? 0 : items.at(-1).n, cursor });
+    this.#read.set(kind, { from: cursor === null ? 1 : items.at(-1).n, cursor });
   }
 
   /** Reads events of a kind back to a number, but not more than `most`. */

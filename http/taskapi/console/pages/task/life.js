@@ -5,7 +5,7 @@ import { card } from "../../parts/basics.js";
 import { drawFlow } from "./flow.js";
 import { shorten, workerName } from "./words.js";
 
-const MOST_ROWS = 12;
+export const MOST_ROWS = 12;
 const ENDS = ["completed", "canceled", "dead"];
 const IDLE = ["scheduled", "paused", "dead"]; // no work waited: days of it must not hide the seconds of the work
 

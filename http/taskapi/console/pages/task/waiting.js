@@ -31,7 +31,7 @@ export function explainWaiting(task, holders) {
     return { title: "Runs again", text: [isDue ? "now" : moment(due), `: ${which}. Retry runs it at once.`] };
   }
   if (status === "queued" && secondsSince(since) < 5) return { title: "Ready", text: "It starts as soon as a worker has a free place." };
-  if (status === "queued") return { title: "Ready", text: ["since ", moment(since), ". No worker has a free place for it. ", link(linkTo("/workers"), "Workers")] };
+  if (status === "queued") return { title: "Ready", text: ["since ", moment(since), ". No worker has a free place for it. ", caller.may("GET /workers") && link(linkTo("/workers"), "Workers")] };
   if (status === "paused") return { title: "Paused", text: ["since ", moment(since), ". It goes on where it was when it is resumed."] };
   if (status !== "running" || !asked) return null;
   return { title: "Stopping", text: `A ${asked === "force" ? "force-stop" : asked} was requested; the receipt says how far it is.` };

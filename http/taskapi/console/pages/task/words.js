@@ -19,7 +19,7 @@ export function describeEvent({ kind, data }) {
   if (kind === "status") return describeMove(data);
   if (kind === "progress") return { what: describeProgress(data), detail: duration(data.elapsed_ms / 1000) };
   if (kind === "payload") return { tone: "scheduled", what: "payload edited" };
-  if (kind === "part") return { what: `part ${data.part} of ${data.of}`, detail: shorten(String(data.summary)) };
+  if (kind === "part" && data.part) return { what: `part ${data.part} of ${data.of}`, detail: shorten(String(data.summary)) };
   if (kind === "control") {
     const rest = Object.entries(more).map(([name, value]) => `${words(name)} ${typeof value === "string" ? value : writeJson(value)}`);
     const what = stage === "requested" ? `${request} requested` : String(stage);

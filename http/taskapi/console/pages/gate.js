@@ -89,7 +89,7 @@ class GatePage extends View {
       h("h1", null, h("code", null, gate.key)),
       stateChip(gate),
       h("div", { class: "acts" }, this.#acts(gate)),
-      h("p", { class: "dim now" }, this.#nowWords(gate)),
+      h("p", { class: "dim" }, this.#nowWords(gate)),
     );
   }
 
@@ -149,8 +149,8 @@ class GatePage extends View {
     const differs = differences(gate);
     return [
       (state === "breaker_open" || state === "breaker_half_open") &&
-        h("div", { key: "breaker", class: "notice", role: "status" },
-          h("b", null, "The breaker is open"),
+        h("div", { key: "breaker", class: "notice" },
+          h("b", null, state === "breaker_open" ? "The breaker is open" : "The breaker is half open"),
           h("span", null, "for ", since(changed), `: too many calls have failed. ${tasks}, no attempts are spent; `, nextStart(gate), "."),
         ),
       differs.length > 0 &&

@@ -232,6 +232,7 @@ def test_pictures(
     check_page(page, "gates")
     page.get_by_role("link", name="provider:leonardo", exact=True).click()
     expect(page.get_by_role("table", name="Holders").locator("tbody tr")).to_have_count(3)
+    expect(page.get_by_role("table", name="Waiting tasks")).to_contain_text("about")
     expect(page.locator("line-plot .line").first).to_be_visible()
     check_page(page, "gate")
 
@@ -270,6 +271,7 @@ def fill(server: ServerProcess, connection: Observer) -> None:
         "                ELSE g.max_concurrent END AS most) AS m "
         "WHERE g.key IN ('provider:leonardo', 'provider:openrouter')"
     )
+    connection.execute("INSERT INTO callboard.actor_pace VALUES ('gated', 14, callboard.now())")
     submit(server, 11, "gated", {"gates": {"provider:leonardo": 3}, "seconds": 60})
     submit(server, 3, "gated", {"gates": {"provider:openrouter": 100}, "seconds": 60})
     submit(server, 6, "gated", {"gates": {"provider:midjourney": 1}})

@@ -4,7 +4,7 @@ import { h } from "../core/dom.js";
 import { number, plural } from "../core/format.js";
 import { currentAddress, replaceQuery } from "../core/router.js";
 import { View, property } from "../core/view.js";
-import { card, code, empty, link, loading, pageHead, problem } from "../parts/basics.js";
+import { card, code, empty, link, loading, pageHead, problem, row, table } from "../parts/basics.js";
 import { gatePath } from "../parts/gate-links.js";
 import { sparkline } from "../parts/sparkline.js";
 import { differences, nextStart, rateOf, stateChip, useOf } from "./gates/words.js";
@@ -99,16 +99,9 @@ class GatesPage extends View {
     };
     return card(
       { key: title, title, note: `${plural(gates.length, "gate")}${more ? " so far" : ""}`, class: "gates" },
-      gates.length === 0 ? empty("Nothing runs behind a gate, and nothing waits.") : h(
-        "div",
-        { class: "table" },
-        h(
-          "table",
-          { "aria-label": title },
-          h("thead", null, h("tr", null, COLUMNS.map((name) => h("th", { key: name, scope: "col" }, name)))),
-          h("tbody", null, gates.map((gate) => this.#row(gate))),
-        ),
-      ),
+      gates.length === 0
+        ? empty("Nothing runs behind a gate, and nothing waits.")
+        : table({ "aria-label": title }, COLUMNS, gates.map((gate) => this.#row(gate))),
       more && h("button", { type: "button", class: "more", onclick: showMore }, "Show more gates"),
     );
   }
@@ -118,21 +111,18 @@ class GatesPage extends View {
     const trend = this.#trends.get(gate.key) ?? [0];
     const most = Math.max(...trend);
     const label = `At most ${most} ran at once in the last hour`;
-    return h(
-      "tr",
-      { key: gate.key },
-      h(
-        "td",
-        null,
+    return row(
+      gate.key,
+      [
         link(`#${gatePath(gate.key)}`, code(gate.key)),
         gate.has_settings && differs.length > 0 && h("small", { title: differs.join(" ") }, differs[0]),
-      ),
-      h("td", null, useOf(gate)),
+      ],
+      useOf(gate),
       h("td", { class: gate.waiting === 0 && "faint" }, number(gate.waiting)),
       h("td", { class: "dim" }, nextStart(gate)),
-      h("td", null, stateChip(gate)),
+      stateChip(gate),
       h("td", { class: "dim" }, rateOf(gate)),
-      h("td", null, most > 0 && sparkline(trend, { label, top: gate.max_concurrent ?? 1 })),
+      most > 0 && sparkline(trend, { label, top: gate.max_concurrent ?? 1 }),
     );
   }
 }

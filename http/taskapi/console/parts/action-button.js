@@ -27,6 +27,7 @@ class ActionButton extends View {
   async #run() {
     const { ask, act } = this.action;
     if (this.#busy || (ask && !(await confirm(ask)))) return;
+    const [hadFocus, around] = [this.contains(document.activeElement), this.parentElement];
     this.#busy = true;
     this.update();
     try {
@@ -36,11 +37,18 @@ class ActionButton extends View {
     } finally {
       this.#busy = false;
       this.update();
+      if (hadFocus) requestAnimationFrame(() => requestAnimationFrame(() => keepFocus(this, around)));
     }
   }
 }
 property(ActionButton, "action");
 customElements.define("action-button", ActionButton);
+
+/** A button that is disabled, or replaced by its opposite, loses the focus; the keyboard would start at the top again. */
+function keepFocus(element, around) {
+  if (document.activeElement !== document.body) return;
+  (element.isConnected ? element : around).querySelector("button:not(:disabled)")?.focus();
+}
 
 /** {label, act, tone: "primary" or "danger", disabled, title, name: for screen readers, ask: what confirm() asks before} */
 export const actionButton = (action) => h("action-button", { key: action.key, props: { action } });

@@ -2,17 +2,20 @@
 import { h, render } from "../core/dom.js";
 
 const shown = [];
+let count = 0;
 const SECONDS = 6;
+const SECONDS_OF_ERRORS = 15;
 
 /** `link`: {href, text} */
 export function toast(text, { tone = "completed", link } = {}) {
-  const message = { text, tone, link, key: crypto.randomUUID?.() ?? String(Math.random()) };
+  const close = () => {
+    if (shown.includes(message)) shown.splice(shown.indexOf(message), 1);
+    show();
+  };
+  const message = { text, tone, link, close, key: (count += 1) };
   shown.push(message);
   show();
-  setTimeout(() => {
-    shown.splice(shown.indexOf(message), 1);
-    show();
-  }, 1000 * SECONDS);
+  setTimeout(close, 1000 * (tone === "dead" ? SECONDS_OF_ERRORS : SECONDS));
 }
 
 function show() {
@@ -28,8 +31,13 @@ function show() {
   (document.querySelector("dialog[open]") ?? document.body).append(place);
   render(
     place,
-    shown.map(({ key, text, tone, link }) =>
-      h("div", { key, class: `toast s-${tone}` }, text, link && [" ", h("a", { href: link.href }, link.text)]),
+    shown.map(({ key, text, tone, link, close }) =>
+      h(
+        "div",
+        { key, class: `toast s-${tone}` },
+        h("span", null, text, link && [" ", h("a", { href: link.href }, link.text)]),
+        h("button", { type: "button", class: "plain", "aria-label": "Close the message", onclick: close }, "×"),
+      ),
     ),
   );
 }

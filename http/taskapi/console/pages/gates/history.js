@@ -21,8 +21,8 @@ export function makePlots(gate, samples, changes, now) {
   };
   const limits = makeLimits(gate, samples, changes, from, now);
   const limit = limits.some(([, value]) => value !== null) ? { name: "limit", points: limits } : undefined;
-  const use = plot("running", "Tasks that ran at once in the last hour", "running", { limit, bands: makeBands(gate, samples, changes, from, now) });
-  const line = plot("waiting", "Tasks that waited in the last hour", "waiting", { height: 96 });
+  const use = plot("running", "Tasks that ran at once in the last hour", "running", { limit, height: 190, bands: makeBands(gate, samples, changes, from, now) });
+  const line = plot("waiting", "Tasks that waited in the last hour", "waiting", { height: 110 });
   return line.series[0].points.some(([, value]) => value > 0) ? [use, line] : [use];
 }
 

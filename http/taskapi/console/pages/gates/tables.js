@@ -2,7 +2,7 @@
 import { h } from "../../core/dom.js";
 import { duration, number, percent, shortId } from "../../core/format.js";
 import { linkTo } from "../../core/router.js";
-import { code, empty, link } from "../../parts/basics.js";
+import { code, empty, link, row, table } from "../../parts/basics.js";
 import { moment, since } from "../../parts/moment-text.js";
 import { changeWords } from "./words.js";
 
@@ -10,24 +10,15 @@ const taskLink = ({ task_id: id }) => link(linkTo(`/tasks/${id}`), code(shortId(
 const actorOf = ({ actor, tenant }) => [actor, tenant && h("small", null, tenant)];
 const WHO = { operator: "an operator without a key", code: "the code", breaker: "the breaker" };
 
-const table = (label, rows, columns, ifEmpty) =>
+const list = (label, rows, columns, ifEmpty) =>
   rows.length === 0
     ? empty(ifEmpty)
-    : h(
-        "div",
-        { class: "table" },
-        h(
-          "table",
-          { "aria-label": label },
-          h("thead", null, h("tr", null, Object.keys(columns).map((name) => h("th", { key: name, scope: "col" }, name)))),
-          h("tbody", null, rows.map((row) =>
-            h("tr", { key: row.task_id }, Object.values(columns).map((show) => h("td", null, show(row)))),
-          )),
-        ),
-      );
+    : table({ "aria-label": label }, Object.keys(columns), rows.map((each) =>
+        row(each.task_id, ...Object.values(columns).map((show) => show(each))),
+      ));
 
 export const holdersTable = (rows) =>
-  table("Holders", rows, {
+  list("Holders", rows, {
     Task: taskLink,
     Actor: actorOf,
     Worker: (each) => h("span", { class: "dim worker" }, each.worker_id),
@@ -36,7 +27,7 @@ export const holdersTable = (rows) =>
   }, "Nobody holds a place.");
 
 export const waitersTable = (rows) =>
-  table("Waiting tasks", rows, {
+  list("Waiting tasks", rows, {
     Place: (each) => number(each.position),
     Task: taskLink,
     Actor: actorOf,
@@ -45,7 +36,7 @@ export const waitersTable = (rows) =>
   }, "Nobody waits.");
 
 export const changesTable = (rows) =>
-  table("Changes", rows, {
+  list("Changes", rows, {
     When: (each) => moment(each.at),
     Who: (each) => each.by ?? h("span", { class: "dim" }, WHO[each.origin]),
     What: (each) => Object.entries(each.changes).map(([field, pair]) => changeWords(field, pair)).join(", "),

@@ -62,7 +62,7 @@ class WorkflowsPage extends View {
       pageHead("Workflows"),
       h(
         "div",
-        { class: "filter", role: "group", "aria-label": "Filter" },
+        { class: "pills", role: "group", "aria-label": "Filter" },
         STATUSES.map(choice),
         caller.tenant === null &&
           h("input", { "aria-label": "Tenant", placeholder: "Tenant", value: tenant, onchange: (event) => this.#choose({ tenant: event.target.value.trim() }) }),

@@ -58,7 +58,7 @@ class ProjectItems extends View {
     return card(
       { title: "Items", note: may("items") && h("button", { type: "button", onclick: () => addItem(this.project, this.tools) }, "Add item") },
       this.#error && problem(this.#error),
-      h("div", { class: "by-status", role: "group", "aria-label": "Items by status" }, ["", ...Object.keys(TONES)].map((name) => this.#choice(name, name ? counts[name] : countItems(counts)))),
+      h("div", { class: "by-status pills", role: "group", "aria-label": "Items by status" }, ["", ...Object.keys(TONES)].map((name) => this.#choice(name, name ? counts[name] : countItems(counts)))),
       items ? (items.length ? h("ol", { class: "items" }, items.map((item) => this.#row(item))) : none()) : loading(),
       items?.length >= this.#most && h("button", { type: "button", onclick: () => this.#show(this.#status, this.#most + STEP) }, "Show more"),
     );

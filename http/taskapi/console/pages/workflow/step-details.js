@@ -111,7 +111,7 @@ class StepDetails extends View {
     const choice = ([name, count]) =>
       h("button", { type: "button", "aria-pressed": String(this.#status === name), onclick: () => this.#list(name) }, `${name ?? "all"} ${number(count)}`);
     return [
-      all > 1 && h("div", { class: "filter", role: "group", "aria-label": "Tasks by status" }, [[null, all], ...Object.entries(step.task_counts)].map(choice)),
+      all > 1 && h("div", { class: "pills", role: "group", "aria-label": "Tasks by status" }, [[null, all], ...Object.entries(step.task_counts)].map(choice)),
       table({ class: "step-tasks", "aria-label": "Tasks" }, ["Task", "Status", "Attempt", "What it says"], this.#tasks.map(taskRow)),
       this.#isCut && h("button", { type: "button", onclick: () => this.#list(this.#status, Math.min(500, this.#most * 5)) }, "Show more"),
     ];

@@ -121,7 +121,7 @@ def test_pause_and_resume(visit: Visit, server: ServerProcess, start: Start, hol
     page = open_project(visit, create(server, "Spring catalog", entry("cover", hold=str(hold))))
     button(page, "Play").click()
     expect(item(page, "cover")).to_contain_text("in progress")
-    expect(button(page, "Stop")).to_have_count(0), "a single run ends with its item anyway"
+    expect(button(page, "Stop")).to_have_count(0)  # a single run ends with its item anyway
     button(page, "Pause").click()
     expect(page.locator(".head")).to_contain_text("paused")
     for name in ("Play", "Loop"):

@@ -156,7 +156,7 @@ EMPTY: dict[Callable[..., Any], Act] = {
     state.list_dead_letters: lambda w, c: state.list_dead_letters(tenant=w.tenant, caller=c),
     state.redrive: lambda w, c: state.redrive(all=True, tenant=w.tenant, caller=c).groups,
     state.dismiss_many: lambda w, c: state.dismiss_many(all=True, tenant=w.tenant, caller=c).groups,
-    act_on_tasks: lambda w, c: act_on_tasks(w.own, "cancel", caller=c).groups,
+    act_on_tasks: lambda w, c: act_on_tasks(list(w.own), "cancel", caller=c).groups,
     act_on_all: lambda w, c: [
         group
         for action in ("cancel", "resume", "dismiss")

@@ -60,7 +60,7 @@ class TaskBuilder:
         others = "SELECT FROM callboard.tasks WHERE status = 'queued' AND id <> %s FOR UPDATE"
         with self._connection.transaction():
             locked = self._connection.execute(others, [task_id]).rowcount
-            return self._claim(locked + 1, worker)
+            return self._claim(free=locked + 1, worker=worker)
 
     def _settle(self, status: Status, claimed: Claimed, worker: str, result: Any, error_type: str) -> None:
         if status == "completed":

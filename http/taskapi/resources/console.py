@@ -1,12 +1,15 @@
-"""GET /: the console, a page for people. Its files are in the folder console/. They are served below a path that has
-their digest, so a browser keeps them until a release changes one; nothing is loaded from elsewhere."""
+"""GET /: the console, a page for people. Its files are in the folder console/. They are served without comments and
+indentation, below a path that has their digest, so a browser keeps them until a release changes one; nothing is loaded
+from elsewhere."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import rcssmin
+import rjsmin
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,6 +18,7 @@ from taskapi.api.problems import Problem
 
 _FOLDER = Path(__file__).parents[1] / "console"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_SHORTENERS: Mapping[str, Callable[[str], str]] = {".js": rjsmin.jsmin, ".css": rcssmin.cssmin}
 _PATH = "/console/{digest}/{path:path}"
 # What the first page needs is loaded at once, not one import after the other.
 _FIRST_FOLDERS = ("core/", "parts/", "css/")
@@ -42,7 +46,7 @@ class Console(NamedTuple):
 def read_console() -> Console:
     """Reads all files; the first request does it."""
     contents = {
-        path.relative_to(_FOLDER).as_posix(): path.read_bytes()
+        path.relative_to(_FOLDER).as_posix(): _SHORTENERS.get(path.suffix, str)(path.read_text()).encode()
         for path in sorted(_FOLDER.rglob("*"))
         if path.suffix in _TYPES
     }

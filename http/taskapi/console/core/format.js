@@ -27,7 +27,7 @@ export function duration(seconds) {
   ]) {
     if (total < size) continue;
     const rest = Math.floor((total % size) / smaller);
-    return `${Math.floor(total / size)} ${unit}${rest ? ` ${rest} ${smallerUnit}` : ""}`;
+    return `${Math.floor(total / size)} ${unit}` + (rest ? ` ${rest} ${smallerUnit}` : "");
   }
   return `${total} s`;
 }

@@ -10,7 +10,7 @@ export function currentAddress() {
 export function linkTo(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const search = new URLSearchParams(given).toString();
-  return `#${path}${search ? `?${search}` : ""}`;
+  return `#${path}${search && "?"}${search}`;
 }
 
 export function goTo(path, query) {

@@ -114,7 +114,7 @@ class ProjectsPage extends View {
     const done = outcomes.filter((each) => each.success).length;
     this.#selected.clear();
     this.#say({
-      title: `${number(done)} of ${plural(outcomes.length, "project")} ${mode ? `started (${mode})` : "asked to stop"}`,
+      title: `${number(done)} of ${plural(outcomes.length, "project")} ` + (mode ? `started (${mode})` : "asked to stop"),
       tone: done === outcomes.length ? "completed" : "waiting",
       content: h("ul", null, outcomes.map((each, index) => showOutcome(each, projects[index], verb))),
     });

@@ -119,12 +119,12 @@ class WorkflowPage extends View {
     const act = async () => {
       const answer = await api.post(`${this.#path}/cancel`);
       const stopping = countSteps(answer.steps).running;
-      toast(`${name} is canceled.${stopping ? ` Workers are asked to stop ${plural(stopping, "step")}.` : ""}`);
+      toast(`${name} is canceled.` + (stopping ? ` Workers are asked to stop ${plural(stopping, "step")}.` : ""));
       this.#refresh(answer);
     };
     const { running = 0 } = countSteps(steps);
     const text = [
-      h("p", null, `Everything that waits is canceled at once${running ? `; ${plural(running, "running step")} will be asked to stop` : ""}.`),
+      h("p", null, "Everything that waits is canceled at once", running && `; ${plural(running, "running step")} will be asked to stop`, "."),
       h("p", null, "This is final: a canceled workflow cannot be resumed."),
     ];
     return actionButton({ key: "cancel", label: "Cancel workflow", tone: "danger", act, ask: { title: `Cancel ${name}?`, text, action: "Cancel workflow" } });

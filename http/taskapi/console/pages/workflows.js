@@ -74,7 +74,7 @@ class WorkflowsPage extends View {
   #list(chosen, tenant) {
     const shown = this.#workflows.slice(0, this.#most);
     if (!shown.length && (chosen || tenant)) {
-      const what = `There is no ${chosen || ""} workflow${tenant ? ` of tenant ${tenant}` : ""}.`.replace("  ", " ");
+      const what = ["There is no", chosen, "workflow", tenant && `of tenant ${tenant}`].filter(Boolean).join(" ") + ".";
       return empty(what, h("button", { type: "button", onclick: () => this.#choose({ status: "", tenant: "" }) }, "Show all"));
     }
     if (!shown.length) {

@@ -46,7 +46,7 @@ function literal(value, indent = "") {
   if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value !== "object") return writeJson(value);
   const isList = Array.isArray(value);
-  const members = Object.entries(value).map(([name, each]) => `${more}${isList ? "" : `${JSON.stringify(name)}: `}${literal(each, more)},`);
+  const members = Object.entries(value).map(([name, each]) => more + (isList ? "" : `${JSON.stringify(name)}: `) + `${literal(each, more)},`);
   const [begin, end] = isList ? "[]" : "{}";
   return members.length ? `${begin}\n${members.join("\n")}\n${indent}${end}` : begin + end;
 }

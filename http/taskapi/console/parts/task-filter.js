@@ -49,7 +49,7 @@ function findError(name, value, word, filters) {
   return null;
 }
 
-export const writeQualifier = (name, value) => `${name}:${/\s/.test(value) ? `"${value}"` : value}`;
+export const writeQualifier = (name, value) => name + (/\s/.test(value) ? `:"${value}"` : `:${value}`);
 
 /** Returns the query with another value for a qualifier, or without it. */
 export function withQualifier(query, name, value) {

@@ -82,7 +82,7 @@ function showRow({ attempt, run, stretches, last, end }, isLive) {
   );
 }
 
-const describe = ({ state, length, move }) => `${state} ${duration(length / 1000)}${state === "waiting" && move.gate ? ` at ${move.gate}` : ""}`;
+const describe = ({ state, length, move }) => `${state} ${duration(length / 1000)}` + (state === "waiting" && move.gate ? ` at ${move.gate}` : "");
 
 function showStretch(stretch) {
   const { n, state, from, to, length, move, start, width, isShort } = stretch;

@@ -27,7 +27,7 @@ export function explainWaiting(task, holders) {
   if (status === "waiting" && task.waiting) return { title: "Waits", text: explainGate(task.waiting, holders) };
   if (status === "scheduled" && lane === "primary") return { title: "Scheduled", text: ["It is due ", isDue ? "now" : moment(due), "."] };
   if (status === "scheduled") {
-    const which = `attempt ${attempt + 1} of ${most}${error ? ` after ${error.type}` : ""}`;
+    const which = `attempt ${attempt + 1} of ${most}` + (error ? ` after ${error.type}` : "");
     return { title: "Runs again", text: [isDue ? "now" : moment(due), `: ${which}. Retry runs it at once.`] };
   }
   if (status === "queued" && secondsSince(since) < 5) return { title: "Ready", text: "It starts as soon as a worker has a free place." };
@@ -40,7 +40,9 @@ export function explainWaiting(task, holders) {
 const explainGate = ({ gate, reason, position, eta_seconds: eta }, holders) => [
   "at ",
   showGate(gate),
-  `: ${[reason, `place ${position} in the line`, eta > 0 && `about ${duration(Math.max(1, Math.round(eta)))} to go`].filter(Boolean).join(", ")}. `,
+  ": ",
+  [reason, `place ${position} in the line`, eta > 0 && `about ${duration(Math.max(1, Math.round(eta)))} to go`].filter(Boolean).join(", "),
+  ". ",
   holders.length > 0 && ["Before it: ", holders.map(({ task_id: id }, index) => [index > 0 && ", ", linkToTask(id)]), ". "],
   gate.startsWith("target:") && "A target runs one task at a time, in the order of arrival.",
   gate.startsWith("actor:") && "No worker knows this actor; the task is dead if none comes that does.",

@@ -52,7 +52,8 @@ function sayWhatStarts({ steps }, { key }) {
 function sayWhatFails({ steps, failure_threshold: most, escalation }, { key }) {
   const ends = 1 + steps.filter(hasFailed).length >= most;
   const end = escalation ? `escalated to ${escalation.to}` : "failed";
-  return `${key} has failed then; the workflow ${ends ? `is ${end}` : "goes on with what does not depend on it"}. This cannot be taken back.`;
+  const then = ends ? `is ${end}` : "goes on with what does not depend on it";
+  return `${key} has failed then; the workflow ${then}. This cannot be taken back.`;
 }
 
 /** Calls a verb for each dead task of the steps, and says what happened. */

@@ -109,7 +109,7 @@ class WorkflowGraph extends View {
         role: "button",
         tabindex: key === (this.#focused ?? this.selected) ? 0 : -1,
         "aria-pressed": String(isSelected),
-        "aria-label": `${key}: ${status}, ${about}${after.length ? `, after ${after.join(", ")}` : ""}`,
+        "aria-label": [`${key}: ${status}`, about, after.length && `after ${after.join(", ")}`].filter(Boolean).join(", "),
         data: { step: key },
         onclick: () => this.select(key),
       },
@@ -163,7 +163,7 @@ function drawEdge(points) {
   for (const [index, [x, y]] of points.slice(1).entries()) {
     const [before, level] = points[index];
     const middle = (before + WIDTH + x) / 2;
-    path += `C${middle} ${level} ${middle} ${y} ${x} ${y}${index < points.length - 2 ? `H${x + WIDTH}` : ""}`;
+    path += `C${middle} ${level} ${middle} ${y} ${x} ${y}` + (index < points.length - 2 ? `H${x + WIDTH}` : "");
   }
   return path;
 }

@@ -33,7 +33,7 @@ export function describe(step) {
   if (step.kind === "approval") return { waiting: "waits for a decision", expired: "not decided in time" }[step.status] ?? "approval";
   const { all, ended, dead } = countTasks(step);
   if (all <= 1 && hasFailed(step)) return step.error.type;
-  const what = all > 1 ? `${ended} of ${plural(all, "task")}${dead ? `, ${dead} dead` : ""}` : `${step.agent_name} / ${step.task_type}`;
+  const what = all > 1 ? `${ended} of ${plural(all, "task")}` + (dead ? `, ${dead} dead` : "") : `${step.agent_name} / ${step.task_type}`;
   return step.started_at ? `${what} · ${duration(secondsOf(step))}` : what;
 }
 

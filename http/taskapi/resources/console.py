@@ -22,7 +22,7 @@ _SHORTENERS: Mapping[str, Callable[[str], str]] = {".js": rjsmin.jsmin, ".css": 
 _PATH = "/console/{digest}/{path:path}"
 # What the first page needs is loaded at once, not one import after the other.
 _FIRST_FOLDERS = ("core/", "parts/", "css/")
-_FIRST_FILES = ("pages.js", "pages/overview.js")
+_FIRST_FILES = ("core.js", "pages.js", "parts.js", "pages/overview.js")
 # Trusted types: no script of ours can turn text into markup, so what tasks hold is shown as text.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "

@@ -1,14 +1,18 @@
 // Builds and updates the page. A view describes its content with h(); render() changes what differs, so that focus,
 // selection and scroll positions survive. Text is always text: nothing here parses markup.
 
-/** Describes an element. Children may be nested lists; null, undefined and booleans are skipped.
- *  Attributes of their own meaning: key (identity among siblings), class (text or a list), style (an object),
+/** Describes an element: h("p.dim", {title: "…"}, "text"), with or without classes and attributes. Children may be nested
+ *  lists; null, undefined and booleans are skipped. Attributes of their own meaning: key (identity among siblings), class (text or a list), style (an object),
  *  data (an object for dataset), props (an object of properties of a custom element), on… (listeners), and
  *  created (called once with the new element). */
-export function h(tag, attributes, ...children) {
-  const { key, ...rest } = attributes ?? {};
-  return { tag, key, attributes: rest, children: children.flat(Infinity).filter(isShown) };
+export function h(name, ...children) {
+  const [tag, ...classes] = name.split(".");
+  const { key, ...attributes } = isAttributes(children[0]) ? children.shift() : {};
+  if (classes.length) attributes.class = [classes, attributes.class].flat();
+  return { tag, key, attributes, children: children.flat(Infinity).filter(isShown) };
 }
+
+const isAttributes = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !("tag" in value);
 
 /** Makes the content of an element what the descriptions say. */
 export function render(parent, ...described) {

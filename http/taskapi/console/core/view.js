@@ -5,6 +5,7 @@ import { poll } from "./poll.js";
 export class View extends HTMLElement {
   #due = false;
   #ends = [];
+  error = null; // what the server has answered to the last read of poll(), if it was an error
 
   connectedCallback() {
     this.start();
@@ -49,11 +50,18 @@ export class View extends HTMLElement {
   }
 
   /** Reads now and again every so many seconds while the page is visible, and updates; returns a function that reads at
-   *  once. */
+   *  once. A view that shows `error` should read with one poll. */
   poll(read, seconds) {
     const { again, end } = poll(async (signal) => {
-      await read(signal);
-      this.update();
+      try {
+        await read(signal);
+        this.error = null;
+      } catch (error) {
+        if (error.status) this.error = error;
+        throw error;
+      } finally {
+        this.update();
+      }
     }, seconds);
     this.own(end);
     return again;
@@ -75,4 +83,10 @@ export function property(view, name) {
       this.update();
     },
   });
+}
+
+/** Defines an element; each of the properties updates it when it is set. */
+export function define(tag, view, ...properties) {
+  for (const name of properties) property(view, name);
+  customElements.define(tag, view);
 }

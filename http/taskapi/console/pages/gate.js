@@ -1,192 +1,155 @@
 // A gate: its last hour, who holds it and who waits, its limits and who has changed them.
-import { api } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { connection } from "../core/connection.js";
-import { h } from "../core/dom.js";
-import { number, plural } from "../core/format.js";
-import { linkTo } from "../core/router.js";
-import { View, property } from "../core/view.js";
-import { actionButton } from "../parts/action-button.js";
-import { card, code, link, loading, problem } from "../parts/basics.js";
-import { askForm } from "../parts/form-dialog.js";
-import { gatePath } from "../parts/gate-links.js";
-import { linePlot } from "../parts/line-plot.js";
-import { since } from "../parts/moment-text.js";
-import { toast } from "../parts/toasts.js";
+import { api, caller, connection, define, h, linkTo, number, plural, View } from "../core.js";
+import { actionButton, askForm, button, card, code, gatePath, linePlot, link, loading, problem, since, toast } from "../parts.js";
 import "./gates/gate-limits.js";
 import { addSamples, makePlots } from "./gates/history.js";
 import { changesTable, holdersTable, waitersTable } from "./gates/tables.js";
 import { differences, nextStart, rateOf, stateChip } from "./gates/words.js";
 
-const SECONDS = 2;
-const SECONDS_OF_HISTORY = 5;
-const STEP = 20; // tasks that are shown at first; the button shows more
+const SECONDS = 3;
+const STEP = 20; // rows that are shown at first
+const MOST = 500;
 
 class GatePage extends View {
   #gate = null;
-  #lists = { holders: [], waiters: [], changes: [] };
-  #further = {}; // whether a list has more
-  #most = { holders: STEP, waiters: STEP, changes: STEP };
+  #lists = {}; // holders, waiters and changes, as the server lists them
+  #most = {};
   #samples = [];
-  #error = null;
-  #again = () => {};
 
   start() {
-    const now = this.poll((signal) => this.#readNow(signal), SECONDS);
-    const history = this.poll((signal) => this.#readHistory(signal), SECONDS_OF_HISTORY);
-    this.#again = () => (now(), history());
+    this.again = this.poll((signal) => this.#read(signal), SECONDS);
   }
 
-  get #key() {
-    return this.parameters.key;
-  }
-
-  async #readNow(signal) {
+  async #read(signal) {
+    const { key } = this.parameters;
+    const read = (path, query) => api.get(path, query, { signal });
+    const list = async (name) => (this.#lists[name] = await read(`/gate-${name}`, { gate: key, limit: this.#most[name] ?? STEP }));
     try {
-      const [gate] = await Promise.all([
-        api.get(gatePath(this.#key), {}, { signal }),
-        this.#readList("holders", signal),
-        this.#readList("waiters", signal),
+      const [gate, { items }] = await Promise.all([
+        read(gatePath(key)),
+        read("/gate-samples", { gate: key, since: this.#samples.at(-1)?.at }),
+        ...["holders", "waiters", "changes"].map(list),
       ]);
-      [this.#gate, this.#error] = [gate, null];
+      this.#gate = gate;
+      this.#samples = addSamples(this.#samples, items, connection.now());
     } catch (error) {
-      if (error.status) this.#error = error;
       if (error.status === 404) this.#gate = null;
       throw error;
-    } finally {
-      this.update();
     }
   }
 
-  async #readHistory(signal) {
-    const [{ items }] = await Promise.all([
-      api.get("/gate-samples", { gate: this.#key, since: this.#samples.at(-1)?.at }, { signal }),
-      this.#readList("changes", signal),
-    ]);
-    this.#samples = addSamples(this.#samples, items, connection.now());
-  }
-
-  async #readList(name, signal) {
-    const page = await api.get(`/gate-${name}`, { gate: this.#key, limit: this.#most[name] }, { signal });
-    this.#lists[name] = page.items;
-    this.#further[name] = page.next_cursor !== null && this.#most[name] < 500;
-  }
-
   content() {
-    const gate = this.#gate;
+    const { key } = this.parameters;
     return [
-      h("p", { class: "crumbs" }, link(linkTo("/gates"), "Gates"), " / ", code(this.#key)),
-      this.#error && problem(this.#error),
-      this.#error?.status === 404 && h("p", { class: "dim" }, "A gate without settings is shown while tasks use it or wait for it."),
-      gate ? [this.#head(gate), this.#notices(gate), this.#cards(gate)] : !this.#error && loading(),
+      h("p.crumbs", link(linkTo("/gates"), "Gates"), " / ", code(key)),
+      this.error && problem(this.error),
+      this.error?.status === 404 && h("p.dim", "A gate without settings is shown while tasks use it or wait for it."),
+      this.#gate ? this.#show(this.#gate) : !this.error && loading(),
     ];
   }
 
-  #head(gate) {
-    return h(
-      "div",
-      { class: "head gate-head" },
-      h("h1", null, h("code", null, gate.key)),
-      stateChip(gate),
-      h("div", { class: "acts" }, this.#acts(gate)),
-      h("p", { class: "dim" }, this.#nowWords(gate)),
-    );
+  #show(gate) {
+    const { key, running, waiting } = gate;
+    // Other gates have settings only when the code has declared them.
+    const mayChange = caller.may("PUT /gates/{key}") && (gate.has_settings || /^(tenant|target|queue):/.test(key));
+    const isQueue = key.startsWith("queue:");
+    const save = mayChange && ((changes) => this.#put("The limits are changed. They hold for the next start, on all machines.", changes));
+    return [
+      h("div.head.gate-head", h("h1", code(key)), stateChip(gate), h("div.acts", mayChange && this.#acts(gate)), h("p.dim", isQueue ? queueWords(gate) : nowWords(gate))),
+      notices(gate),
+      h(
+        "div.grid.gate-cards",
+        !isQueue && [
+          card({ key: "use", title: "Use", note: "last hour", span: 8 }, makePlots(gate, this.#samples, this.#lists.changes.items, connection.now()).map(linePlot)),
+          h("gate-limits.span-4", { key: "limits", props: { gate, save } }),
+          this.#list("holders", "Who holds it", holdersTable, plural(running, "task"), 6),
+          this.#list("waiters", "Who waits", waitersTable, plural(waiting, "task"), 6),
+        ],
+        this.#list("changes", "Changes", changesTable, "by people, code and the breaker"),
+      ),
+    ];
   }
 
-  #nowWords(gate) {
-    const { key, running, waiting, max_concurrent: limit } = gate;
-    const rate = rateOf(gate);
-    if (key.startsWith("queue:")) return gate.paused ? "No task of this queue starts. They stay queued." : "Tasks of this queue may start.";
-    return [
-      limit === null ? `${plural(running, "task")} running` : `${number(running)} of ${plural(limit, "place")} taken`,
-      ` · ${plural(waiting, "task")} waiting · next start: `,
-      nextStart(gate),
-      rate && [" · rate: ", rate],
-    ];
+  #list(name, title, show, note, span) {
+    const { items, next_cursor: more } = this.#lists[name];
+    const showMore = () => {
+      this.#most[name] = MOST;
+      this.again();
+    };
+    return card({ key: name, title, note, span }, show(items), more && items.length < MOST && button("Show more", showMore, { class: "more" }));
   }
 
   #acts(gate) {
-    const mayReset = caller.may("POST /gates/{key}/reset") && gate.has_settings;
-    if (!caller.may("PUT /gates/{key}") || !isSettable(gate)) return null;
-    const act = (label, title, say, send, more) =>
-      actionButton({ key: label, label, title, ...more, act: async () => {
-        this.#gate = await send();
-        toast(say);
-        this.#again();
-      } });
-    const change = (body) => () => api.put(gatePath(gate.key), body);
-    const ask = { title: "Set what the code declares?", text: differences(gate).map((text) => h("p", null, text)), action: "Reset", danger: false };
+    const differs = differences(gate);
+    const act = (label, title, said, body) => actionButton({ key: label, label, title, act: () => this.#put(said, body) });
     return [
-      mayReset && differences(gate).length > 0 &&
-        act("Reset", ask.title, "The gate has what the code declares, and follows it again.", () => api.post(`${gatePath(gate.key)}/reset`), { ask }),
+      differs.length > 0 && caller.may("POST /gates/{key}/reset") && actionButton({
+        key: "reset", label: "Reset", title: "Set what the code declares",
+        ask: { title: "Set what the code declares?", text: differs.map((text) => h("p", text)), action: "Reset", danger: false },
+        act: () => this.#take("The gate has what the code declares, and follows it again.", api.post(`${gatePath(gate.key)}/reset`)),
+      }),
       gate.state === "closed"
-        ? act("Open now", "Let tasks start again", "The gate is open.", change({ closed_until: null }))
-        : h("button", { key: "close", type: "button", onclick: () => this.#close(gate) }, "Close for…"),
+        ? act("Open now", "Let tasks start again", "The gate is open.", { closed_until: null })
+        : button("Close for…", () => this.#close()),
       gate.paused
-        ? act("Resume", "Let tasks start again", "Resumed: tasks start again.", change({ paused: false }), { tone: "primary" })
-        : act("Pause", "No task starts here; those that run go on", "Paused: no task starts here. Those that run go on.", change({ paused: true })),
+        ? act("Resume", "Let tasks start again", "Resumed: tasks start again.", { paused: false })
+        : act("Pause", "No task starts here; those that run go on", "Paused: no task starts here. Those that run go on.", { paused: true }),
     ];
   }
 
-  async #close(gate) {
-    const changed = await askForm({
+  #close() {
+    return askForm({
       title: "Close the gate",
       action: "Close",
       fields: () => [
-        h("p", { class: "dim" }, "No task starts here until then; those that run go on, and no attempt is used."),
-        h("label", null, "Minutes", h("input", { name: "minutes", type: "number", min: "0.1", step: "any", value: "5", required: true })),
+        h("p.dim", "No task starts here until then; those that run go on, and no attempt is used."),
+        h("label", "Minutes", h("input", { name: "minutes", type: "number", min: "0.1", step: "any", value: "5", required: true })),
       ],
-      send: (form) =>
-        api.put(gatePath(gate.key), { closed_until: new Date(connection.now() + 60_000 * Number(form.get("minutes"))).toISOString() }),
+      send: (form) => {
+        const end = new Date(connection.now() + 60_000 * form.get("minutes"));
+        return this.#put("The gate is closed. It opens by itself.", { closed_until: end.toISOString() });
+      },
     });
-    if (changed) this.#gate = changed;
-    this.#again();
   }
 
-  #notices(gate) {
-    const { state, waiting, breaker_changed_at: changed } = gate;
-    const tasks = `${plural(waiting, "task")} ${waiting === 1 ? "waits" : "wait"}`;
-    const differs = differences(gate);
-    return [
-      (state === "breaker_open" || state === "breaker_half_open") &&
-        h("div", { key: "breaker", class: "notice" },
-          h("b", null, state === "breaker_open" ? "The breaker is open" : "The breaker is half open"),
-          h("span", null, "for ", since(changed), `: too many calls have failed. ${tasks}, no attempts are spent; `, nextStart(gate), "."),
-        ),
-      differs.length > 0 &&
-        gate.has_settings &&
-        h("div", { key: "differs", class: "differs" }, differs.map((text) => h("p", { key: text }, text)), h("p", { class: "faint" }, "A deploy does not undo it.")),
-    ];
+  #put(said, body) {
+    return this.#take(said, api.put(gatePath(this.parameters.key), body));
   }
 
-  #cards(gate) {
-    if (gate.key.startsWith("queue:")) return card({ title: "Changes" }, changesTable(this.#lists.changes), this.#more("changes"));
-    const plots = makePlots(gate, this.#samples, this.#lists.changes, connection.now());
-    const { holders, waiters, changes } = this.#lists;
-    return h(
-      "div",
-      { class: "grid gate-cards" },
-      card({ key: "use", title: "Use", note: "last hour", span: 8 }, plots.map(linePlot)),
-      h("gate-limits", {
-        key: "limits", class: "span-4", props: { gate, mayChange: caller.may("PUT /gates/{key}") && isSettable(gate) },
-        onsaved: () => this.#again(),
-      }),
-      card({ key: "holders", title: "Who holds it", note: plural(gate.running, "task"), span: 6 }, holdersTable(holders), this.#more("holders")),
-      card({ key: "waiters", title: "Who waits", note: plural(gate.waiting, "task"), span: 6 }, waitersTable(waiters), this.#more("waiters")),
-      card({ key: "changes", title: "Changes", note: "by people, code and the breaker" }, changesTable(changes), this.#more("changes")),
-    );
-  }
-
-  #more(name) {
-    const show = () => {
-      this.#most[name] = 500;
-      this.#again();
-    };
-    return this.#further[name] && h("button", { type: "button", class: "more", onclick: show }, "Show more");
+  /** Waits for the answer to a change, and shows it. */
+  async #take(said, request) {
+    this.#gate = await request;
+    toast(said);
+    this.again();
+    this.update();
+    return true;
   }
 }
-property(GatePage, "parameters");
-customElements.define("gate-page", GatePage);
+define("gate-page", GatePage);
 
-/** Other gates have settings only when the code has declared them. */
-const isSettable = ({ key, has_settings: has }) => has || /^(tenant|target|queue):/.test(key);
+const queueWords = ({ paused }) => (paused ? "No task of this queue starts. They stay queued." : "Tasks of this queue may start.");
+
+function nowWords(gate) {
+  const { running, waiting, max_concurrent: limit } = gate;
+  const rate = rateOf(gate);
+  return [
+    limit === null ? `${plural(running, "task")} running` : `${number(running)} of ${plural(limit, "place")} taken`,
+    ` · ${plural(waiting, "task")} waiting · next start: `,
+    nextStart(gate),
+    rate && [" · rate: ", rate],
+  ];
+}
+
+function notices(gate) {
+  const breaker = { breaker_open: "open", breaker_half_open: "half open" }[gate.state];
+  const waits = plural(gate.waiting, "task waits", "tasks wait");
+  const differs = differences(gate);
+  return [
+    breaker &&
+      h("div.notice", { key: "breaker" },
+        h("b", `The breaker is ${breaker}`),
+        h("span", "for ", since(gate.breaker_changed_at), `: too many calls have failed. ${waits}, no attempts are spent; `, nextStart(gate), "."),
+      ),
+    differs.length > 0 && h("div.differs", { key: "differs" }, differs.map((text) => h("p", text)), h("p.faint", "A deploy does not undo it.")),
+  ];
+}

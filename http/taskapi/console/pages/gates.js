@@ -1,12 +1,6 @@
 // All gates: what keeps tasks from starting, and when the next one starts. Those in use come first.
-import { api } from "../core/api.js";
-import { h } from "../core/dom.js";
-import { number, plural } from "../core/format.js";
-import { currentAddress, replaceQuery } from "../core/router.js";
-import { View, property } from "../core/view.js";
-import { card, code, empty, link, loading, pageHead, problem, row, table } from "../parts/basics.js";
-import { gatePath } from "../parts/gate-links.js";
-import { sparkline } from "../parts/sparkline.js";
+import { currentAddress, define, h, number, plural, readAll, replaceQuery, View } from "../core.js";
+import { button, card, code, empty, loading, pageHead, problem, row, showGate, sparkline, table } from "../parts.js";
 import { differences, nextStart, rateOf, stateChip, useOf } from "./gates/words.js";
 
 const SECONDS = 2;
@@ -16,93 +10,68 @@ const COLUMNS = ["Gate", "In use", "Waiting", "Next start", "State", "Rate", "La
 
 class GatesPage extends View {
   #q = currentAddress().query.get("q") ?? "";
-  #lists = new Map([[true, null], [false, null]]); // by whether they are busy: {gates, more}
-  #most = new Map([[true, STEP], [false, STEP]]);
+  #lists = [{ title: "In use", busy: true, most: STEP }, { title: "At rest", busy: false, most: STEP }]; // gates: when read
   #trends = new Map();
   #turn = 0;
-  #error = null;
-  #again = () => {};
 
   start() {
-    this.#again = this.poll((signal) => this.#read(signal), SECONDS);
+    this.again = this.poll((signal) => {
+      const slow = this.#turn++ % TURNS === 0;
+      return Promise.all(this.#lists.map((list) => (list.busy || slow || !list.gates) && this.#read(list, slow, signal)));
+    }, SECONDS);
   }
 
-  async #read(signal) {
-    const [q, slow] = [this.#q, this.#turn++ % TURNS === 0];
-    try {
-      await Promise.all([...this.#lists.keys()].map((busy) => (busy || slow) && this.#readList(busy, { q, busy, trend: slow }, signal)));
-      if (q !== this.#q) this.#now(); // typed meanwhile
-      this.#error = null;
-    } catch (error) {
-      if (error.status) this.#error = error;
-      this.#turn = 0;
-      throw error;
-    } finally {
-      this.update();
-    }
-  }
-
-  async #readList(busy, query, signal) {
-    const gates = [];
-    let cursor;
-    do {
-      const limit = Math.min(500, this.#most.get(busy) - gates.length);
-      const page = await api.get("/gates", { ...query, limit, cursor }, { signal });
-      gates.push(...page.items);
-      cursor = page.next_cursor;
-    } while (cursor && gates.length < this.#most.get(busy));
-    if (query.trend) for (const gate of gates) this.#trends.set(gate.key, gate.trend);
-    if (query.q === this.#q) this.#lists.set(busy, { gates, more: Boolean(cursor) });
+  async #read(list, trend, signal) {
+    const [q, most] = [this.#q, list.most + 1]; // one more shows whether there are further ones
+    const gates = await readAll("/gates", { q: q.trim(), busy: list.busy, trend, limit: Math.min(500, most) }, { most, signal });
+    if (trend) for (const gate of gates) this.#trends.set(gate.key, gate.trend);
+    if (q === this.#q) list.gates = gates;
   }
 
   #now() {
     this.#turn = 0;
-    this.#again();
+    this.again();
+    this.update();
   }
 
   #filter(text) {
     this.#q = text;
-    replaceQuery({ q: text });
-    for (const busy of this.#most.keys()) this.#most.set(busy, STEP);
+    replaceQuery({ q: text.trim() });
+    for (const list of this.#lists) list.most = STEP;
     this.#now();
   }
 
   content() {
-    const [busy, atRest] = this.#lists.values();
-    const filter = h("input", {
-      class: "gate-filter", type: "search", "aria-label": "Filter gates", placeholder: "Filter by key", value: this.#q,
-      autocomplete: "off", spellcheck: "false", oninput: (event) => this.#filter(event.target.value.trim()),
-    });
-    const isEmpty = busy && atRest && busy.gates.length + atRest.gates.length === 0;
+    const isKnown = this.#lists.every(({ gates }) => gates);
     return [
-      pageHead("Gates", filter),
-      this.#error && problem(this.#error),
-      (!busy || !atRest) && !this.#error && loading(),
-      isEmpty && this.#none(),
-      busy && atRest && !isEmpty && [
-        this.#table(true, "In use", busy),
-        atRest.gates.length > 0 && this.#table(false, "At rest", atRest),
-      ],
+      pageHead("Gates", h("input.gate-filter", {
+        type: "search", "aria-label": "Filter gates", placeholder: "Filter by key", value: this.#q, spellcheck: "false",
+        oninput: (event) => this.#filter(event.target.value),
+      })),
+      this.error && problem(this.error),
+      !isKnown ? !this.error && loading() : this.#lists.some(({ gates }) => gates.length) ? this.#lists.map((list) => this.#card(list)) : this.#none(),
     ];
   }
 
   #none() {
     return card({ key: "none" }, this.#q
-      ? empty(`No gate has “${this.#q}” in its key.`, h("button", { type: "button", onclick: () => this.#filter("") }, "Show all gates"))
+      ? empty(`No gate has “${this.#q}” in its key.`, button("Show all gates", () => this.#filter("")))
       : empty("No gates yet.", "A gate limits how many tasks run at once, and how fast. Actors declare them; ", code("callboard gates set tenant:acme --max-concurrent 2"), " limits a tenant."));
   }
 
-  #table(busy, title, { gates, more }) {
+  #card(list) {
+    const { title, busy, most, gates } = list;
+    if (!busy && !gates.length) return null;
+    const shown = gates.slice(0, most);
+    const hasMore = gates.length > most;
     const showMore = () => {
-      this.#most.set(busy, this.#most.get(busy) + 2 * STEP);
+      list.most += 2 * STEP;
       this.#now();
     };
     return card(
-      { key: title, title, note: `${plural(gates.length, "gate")}${more ? " so far" : ""}`, class: "gates" },
-      gates.length === 0
-        ? empty("Nothing runs behind a gate, and nothing waits.")
-        : table({ "aria-label": title }, COLUMNS, gates.map((gate) => this.#row(gate))),
-      more && h("button", { type: "button", class: "more", onclick: showMore }, "Show more gates"),
+      { key: title, title, note: `${plural(shown.length, "gate")}${hasMore ? " so far" : ""}`, class: "gates" },
+      shown.length ? table({ "aria-label": title }, COLUMNS, shown.map((gate) => this.#row(gate))) : empty("Nothing runs behind a gate, and nothing waits."),
+      hasMore && button("Show more gates", showMore, { class: "more" }),
     );
   }
 
@@ -110,21 +79,16 @@ class GatesPage extends View {
     const differs = differences(gate);
     const trend = this.#trends.get(gate.key) ?? [0];
     const most = Math.max(...trend);
-    const label = `At most ${most} ran at once in the last hour`;
     return row(
       gate.key,
-      [
-        link(`#${gatePath(gate.key)}`, code(gate.key)),
-        gate.has_settings && differs.length > 0 && h("small", { title: differs.join(" ") }, differs[0]),
-      ],
+      [showGate(gate.key), differs.length > 0 && h("small", { title: differs.join(" ") }, differs[0])],
       useOf(gate),
-      h("td", { class: gate.waiting === 0 && "faint" }, number(gate.waiting)),
-      h("td", { class: "dim" }, nextStart(gate)),
+      h("td", { class: !gate.waiting && "faint" }, number(gate.waiting)),
+      h("td.dim", nextStart(gate)),
       stateChip(gate),
-      h("td", { class: "dim" }, rateOf(gate)),
-      most > 0 && sparkline(trend, { label, top: gate.max_concurrent ?? 1 }),
+      h("td.dim", rateOf(gate)),
+      most > 0 && sparkline(trend, { label: `At most ${most} ran at once in the last hour`, top: gate.max_concurrent ?? 1 }),
     );
   }
 }
-property(GatesPage, "parameters");
-customElements.define("gates-page", GatesPage);
+define("gates-page", GatesPage);

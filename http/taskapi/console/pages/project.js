@@ -1,12 +1,6 @@
 // One project: its queue, the run that is under way, its statistics and its items, live.
-import { api } from "../core/api.js";
-import { h } from "../core/dom.js";
-import { duration, number, plural } from "../core/format.js";
-import { linkTo } from "../core/router.js";
-import { follow } from "../core/stream.js";
-import { View, property } from "../core/view.js";
-import { card, code, empty, facts, link, loading, problem } from "../parts/basics.js";
-import { moment } from "../parts/moment-text.js";
+import { api, duration, follow, h, linkTo, number, plural, define, View } from "../core.js";
+import { card, code, empty, facts, link, loading, moment, problem } from "../parts.js";
 import "./projects/items.js";
 import "./projects/live-run.js";
 import { queueActs } from "./projects/queue-acts.js";
@@ -48,35 +42,32 @@ class ProjectPage extends View {
   content() {
     const project = this.#project;
     const error = this.#error && problem(this.#error);
-    const crumbs = h("div", { class: "crumbs" }, link(linkTo("/projects"), "Projects"), " / ", code(this.parameters.id));
+    const crumbs = h("div.crumbs", link(linkTo("/projects"), "Projects"), " / ", code(this.parameters.id));
     if (!project) return [crumbs, error || loading()];
     const { is_running: running, mode, current_run_id: runId, should_stop: stopping } = project.queue_state;
     const count = this.#statistics.runs_since_start;
     return [
       crumbs,
       h(
-        "div",
-        { class: "head" },
-        h("h1", null, project.name),
+        "div.head",
+        h("h1", project.name),
         queueChip(project),
-        running && h("span", { class: "dim how" }, queueTime(project.queue_state), mode === "loop" && ` · run ${number(count)}`),
-        h("div", { class: "acts", role: "group", "aria-label": "The queue" }, queueActs(project, this.#tools)),
+        running && h("span.dim.how", queueTime(project.queue_state), mode === "loop" && ` · run ${number(count)}`),
+        h("div.acts", { role: "group", "aria-label": "The queue" }, queueActs(project, this.#tools)),
       ),
       error,
       this.#notice && showNotice(this.#notice, () => this.#set({ notice: null })),
       stack(project.items),
       h(
-        "div",
-        { class: "grid" },
-        h("div", { class: "span-8 now" }, running ? h("live-run", { key: runId, props: { runId, stopping, again: this.#tools.again } }) : showRest(project)),
+        "div.grid",
+        h("div.span-8.now", running ? h("live-run", { key: runId, props: { runId, stopping, again: this.#tools.again } }) : showRest(project)),
         showStatistics(this.#statistics),
         h("project-items", { key: "items", props: { project, changes: this.#changes, tools: this.#tools } }),
       ),
     ];
   }
 }
-property(ProjectPage, "parameters");
-customElements.define("project-page", ProjectPage);
+define("project-page", ProjectPage);
 
 function showRest({ queue_state: { last_error: error, stopped_at: stopped }, items }) {
   return card(

@@ -1,13 +1,6 @@
 // All projects with the state of their queues. Several are started and stopped at once, with a receipt for each.
-import { api, readAll } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { h } from "../core/dom.js";
-import { number, plural } from "../core/format.js";
-import { goTo, linkTo } from "../core/router.js";
-import { View, property } from "../core/view.js";
-import { actionButton } from "../parts/action-button.js";
-import { card, chip, code, empty, link, loading, pageHead, problem } from "../parts/basics.js";
-import { askForm } from "../parts/form-dialog.js";
+import { api, caller, goTo, h, linkTo, number, plural, define, readAll, View } from "../core.js";
+import { actionButton, askForm, card, chip, code, empty, link, loading, pageHead, problem } from "../parts.js";
 import { queueActs } from "./projects/queue-acts.js";
 import { countItems, may, projectPath, queueChip, queueTime, showNotice, stack } from "./projects/queue.js";
 import { linkToTask } from "./task/waiting.js";
@@ -39,7 +32,7 @@ class ProjectsPage extends View {
     const all = this.#projects;
     const create = caller.may("POST /projects");
     return [
-      pageHead("Projects", create && h("button", { type: "button", class: "primary", onclick: createProject }, "New project")),
+      pageHead("Projects", create && h("button.primary", { type: "button", onclick: createProject }, "New project")),
       this.#error && problem(this.#error),
       this.#notice && showNotice(this.#notice, () => this.#say(null)),
       all ? card({}, all.length ? this.#list(all) : empty("No projects yet.", "A project is a list of items that agents do, one after the other.", create && " Create one, and add its items.")) : loading(),
@@ -58,10 +51,9 @@ class ProjectsPage extends View {
     return [
       canAct && this.#chosenActs(chosen),
       h(
-        "table",
-        { class: "projects" },
-        h("thead", null, h("tr", null, canAct && h("th", null, this.#pick("Select all", all)), heads, h("th", null))),
-        h("tbody", null, all.map((each) => this.#row(each, canAct))),
+        "table.projects",
+        h("thead", h("tr", canAct && h("th", this.#pick("Select all", all)), heads, h("th"))),
+        h("tbody", all.map((each) => this.#row(each, canAct))),
       ),
       all.length >= this.#most && h("button", { type: "button", onclick: () => this.#showMore() }, "Show more"),
     ];
@@ -83,12 +75,12 @@ class ProjectsPage extends View {
     return h(
       "tr",
       { key: id, "aria-selected": this.#selected.has(id) && "true" },
-      canAct && h("td", null, this.#pick(`Select ${name}`, [project])),
-      h("td", { class: "name" }, link(linkTo(projectPath(id)), name, { class: "strong" }), h("small", null, code(id), tenant && ` · ${tenant}`)),
-      h("td", null, queueChip(project)),
-      h("td", { class: "share" }, stack(items), h("small", null, `${number(items.completed)} of ${number(countItems(items))}`, items.failed > 0 && h("b", null, ` · ${number(items.failed)} failed`))),
-      h("td", { class: "dim" }, queueTime(state)),
-      h("td", { class: "acts" }, queueActs(project, { say: (notice) => this.#say(notice), again: this.#again }, true)),
+      canAct && h("td", this.#pick(`Select ${name}`, [project])),
+      h("td.name", link(linkTo(projectPath(id)), name, { class: "strong" }), h("small", code(id), tenant && ` · ${tenant}`)),
+      h("td", queueChip(project)),
+      h("td.share", stack(items), h("small", `${number(items.completed)} of ${number(countItems(items))}`, items.failed > 0 && h("b", ` · ${number(items.failed)} failed`))),
+      h("td.dim", queueTime(state)),
+      h("td.acts", queueActs(project, { say: (notice) => this.#say(notice), again: this.#again }, true)),
     );
   }
 
@@ -96,9 +88,9 @@ class ProjectsPage extends View {
     const disabled = !chosen.length;
     const button = (label, verb, mode) => actionButton({ key: label, label, disabled, act: () => this.#actOnMany(verb, chosen, mode) });
     return h(
-      "div",
-      { class: "chosen", role: "group", "aria-label": "Selected projects" },
-      h("span", { class: "dim", role: "status" }, disabled ? "Select projects to start or stop several at once." : `${plural(chosen.length, "project")} selected`),
+      "div.chosen",
+      { role: "group", "aria-label": "Selected projects" },
+      h("span.dim", { role: "status" }, disabled ? "Select projects to start or stop several at once." : `${plural(chosen.length, "project")} selected`),
       button("Play selected", "run", "single"),
       button("Loop selected", "run", "loop"),
       button("Stop selected", "stop"),
@@ -116,7 +108,7 @@ class ProjectsPage extends View {
     this.#say({
       title: `${number(done)} of ${plural(outcomes.length, "project")} ` + (mode ? `started (${mode})` : "asked to stop"),
       tone: done === outcomes.length ? "completed" : "waiting",
-      content: h("ul", null, outcomes.map((each, index) => showOutcome(each, projects[index], verb))),
+      content: h("ul", outcomes.map((each, index) => showOutcome(each, projects[index], verb))),
     });
     this.#again();
   }
@@ -126,8 +118,7 @@ class ProjectsPage extends View {
     this.#again();
   }
 }
-property(ProjectsPage, "parameters");
-customElements.define("projects-page", ProjectsPage);
+define("projects-page", ProjectsPage);
 
 function showOutcome({ success, run_id: run, error, detail }, { project_id: id, name, queue_state: state }, verb) {
   const [word, tone] = !success
@@ -137,7 +128,7 @@ function showOutcome({ success, run_id: run, error, detail }, { project_id: id, 
       : state.is_running
         ? ["stops after its item", "completed"]
         : ["was not running", "canceled"];
-  return h("li", { key: id }, chip(word, tone), link(linkTo(projectPath(id)), name), detail && h("span", null, detail, " ", code(error)), run && linkToTask(run));
+  return h("li", { key: id }, chip(word, tone), link(linkTo(projectPath(id)), name), detail && h("span", detail, " ", code(error)), run && linkToTask(run));
 }
 
 async function createProject() {
@@ -145,8 +136,8 @@ async function createProject() {
     title: "New project",
     action: "Create",
     fields: () => [
-      h("label", null, "Name", h("input", { name: "name", required: true, maxlength: 200, autocomplete: "off" })),
-      !caller.tenant && h("label", null, "Tenant, if it belongs to one", h("input", { name: "tenant", maxlength: 200, autocomplete: "off" })),
+      h("label", "Name", h("input", { name: "name", required: true, maxlength: 200, autocomplete: "off" })),
+      !caller.tenant && h("label", "Tenant, if it belongs to one", h("input", { name: "tenant", maxlength: 200, autocomplete: "off" })),
     ],
     send: (form) => api.post("/projects", { name: form.get("name"), tenant: form.get("tenant") || null }),
   });

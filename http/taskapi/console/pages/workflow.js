@@ -1,15 +1,6 @@
 // A workflow: its steps as a graph that follows what runs, the step that one looks at, and its history.
-import { api } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { h } from "../core/dom.js";
-import { duration, plural } from "../core/format.js";
-import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
-import { follow } from "../core/stream.js";
-import { View, property } from "../core/view.js";
-import { actionButton } from "../parts/action-button.js";
-import { card, copyButton, link, loading, pageHead, problem, status } from "../parts/basics.js";
-import { moment } from "../parts/moment-text.js";
-import { toast } from "../parts/toasts.js";
+import { api, caller, currentAddress, duration, follow, h, linkTo, plural, define, replaceQuery, View } from "../core.js";
+import { actionButton, card, copyButton, link, loading, moment, pageHead, problem, status, toast } from "../parts.js";
 import { RESUME, decisionButtons, findFinal, mayDecide, offerRepair, resume } from "./workflow/actions.js";
 import "./workflow/graph.js";
 import { history, stepList } from "./workflow/lists.js";
@@ -95,7 +86,7 @@ class WorkflowPage extends View {
   }
 
   content() {
-    if (this.#error) return [pageHead("Workflow"), problem(this.#error), h("p", null, link(linkTo("/workflows"), "All workflows"))];
+    if (this.#error) return [pageHead("Workflow"), problem(this.#error), h("p", link(linkTo("/workflows"), "All workflows"))];
     const workflow = this.#workflow;
     if (!workflow) return [pageHead("Workflow"), loading()];
     const step = this.#chosen ?? findCurrent(workflow);
@@ -104,11 +95,10 @@ class WorkflowPage extends View {
       pageHead(workflow.name, copyButton("Copy id", workflow.workflow_id), this.#cancelButton(workflow)),
       this.#notice(workflow, done),
       h(
-        "div",
-        { class: "grid" },
+        "div.grid",
         showFacts(workflow),
         this.#steps(workflow, step),
-        h("section", { key: "step", class: "card span-8" }, h("step-details", { props: { workflow, step, done } })),
+        h("section.card.span-8", { key: "step" }, h("step-details", { props: { workflow, step, done } })),
         card({ key: "history", title: "History", note: plural(this.#events.length, "event"), span: 4 }, history(workflow, this.#events)),
       ),
     ];
@@ -124,8 +114,8 @@ class WorkflowPage extends View {
     };
     const { running = 0 } = countSteps(steps);
     const text = [
-      h("p", null, "Everything that waits is canceled at once", running && `; ${plural(running, "running step")} will be asked to stop`, "."),
-      h("p", null, "This is final: a canceled workflow cannot be resumed."),
+      h("p", "Everything that waits is canceled at once", running && `; ${plural(running, "running step")} will be asked to stop`, "."),
+      h("p", "This is final: a canceled workflow cannot be resumed."),
     ];
     return actionButton({ key: "cancel", label: "Cancel workflow", tone: "danger", act, ask: { title: `Cancel ${name}?`, text, action: "Cancel workflow" } });
   }
@@ -138,12 +128,12 @@ class WorkflowPage extends View {
     const [step] = waiting;
     const links = waiting.slice(0, 8).map(({ key }) => [link(linkTo(this.#path, { step: key }), key), " "]);
     return h(
-      "div",
-      { class: "notice", key: "notice" },
-      h("b", null, waiting.length > 1 ? `${waiting.length} steps wait for a decision` : `${step.key} waits for a decision`),
-      waiting.length > 1 ? h("span", null, links) : step.expires_at && h("span", null, "It expires ", moment(step.expires_at), "."),
-      !mayDecide() && h("span", null, "An operator can approve or reject."),
-      waiting.length === 1 && mayDecide() && h("span", { class: "acts" }, decisionButtons(workflow, step, done)),
+      "div.notice",
+      { key: "notice" },
+      h("b", waiting.length > 1 ? `${waiting.length} steps wait for a decision` : `${step.key} waits for a decision`),
+      waiting.length > 1 ? h("span", links) : step.expires_at && h("span", "It expires ", moment(step.expires_at), "."),
+      !mayDecide() && h("span", "An operator can approve or reject."),
+      waiting.length === 1 && mayDecide() && h("span.acts", decisionButtons(workflow, step, done)),
     );
   }
 
@@ -158,10 +148,10 @@ class WorkflowPage extends View {
         : "Nothing new starts. Retry the failed steps, with another payload where it is wrong, or give them up; then resume.";
     const alone = { key: "resume", label: "Resume only", act: async () => done(await resume(workflow)) };
     return h(
-      "div",
-      { class: "problem stopped", key: "stopped", role: "alert" },
-      h("div", null, h("b", null, its === "failed" ? "Failed" : `Escalated to ${escalation.to}${note}`), ": ", reason, h("p", null, what)),
-      offer && h("span", { class: "acts" }, actionButton(offer), offer.label !== "Resume" && caller.may(RESUME) && actionButton(alone)),
+      "div.problem.stopped",
+      { key: "stopped", role: "alert" },
+      h("div", h("b", its === "failed" ? "Failed" : `Escalated to ${escalation.to}${note}`), ": ", reason, h("p", what)),
+      offer && h("span.acts", actionButton(offer), offer.label !== "Resume" && caller.may(RESUME) && actionButton(alone)),
     );
   }
 
@@ -175,18 +165,16 @@ class WorkflowPage extends View {
     };
     const select = (key) => this.#choose(key);
     return h(
-      "section",
-      { key: "steps", class: "card span-12 steps" },
+      "section.card.span-12.steps",
+      { key: "steps" },
       h(
-        "div",
-        { class: "head" },
-        h("h2", null, "Steps"),
+        "div.head",
+        h("h2", "Steps"),
         h(
-          "div",
-          { class: "acts" },
+          "div.acts",
           isBusy(workflow) &&
             button("Follow", isFollowing, () => this.#choose(isFollowing ? step.key : null), "Shows the step that runs, waits or has failed"),
-          h("span", { class: "switch" }, button("Graph", view === "graph", show("graph")), button("List", view === "list", show("list"))),
+          h("span.switch", button("Graph", view === "graph", show("graph")), button("List", view === "list", show("list"))),
         ),
       ),
       view === "list"
@@ -195,8 +183,7 @@ class WorkflowPage extends View {
     );
   }
 }
-property(WorkflowPage, "parameters");
-customElements.define("workflow-page", WorkflowPage);
+define("workflow-page", WorkflowPage);
 
 const isBusy = ({ status: its, steps }) => its === "running" || steps.some((step) => step.status === "running");
 
@@ -217,7 +204,7 @@ function showFacts(workflow) {
   return card(
     { key: "facts", class: "workflow-facts" },
     progressBar(counts),
-    h("dl", null, pairs.map(([name, value]) => value && h("div", { key: name }, h("dt", null, name), h("dd", null, value)))),
-    !["failed", "escalated"].includes(workflow.status) && workflow.reason && h("p", { class: "dim" }, workflow.reason),
+    h("dl", pairs.map(([name, value]) => value && h("div", { key: name }, h("dt", name), h("dd", value)))),
+    !["failed", "escalated"].includes(workflow.status) && workflow.reason && h("p.dim", workflow.reason),
   );
 }

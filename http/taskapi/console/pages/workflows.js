@@ -1,12 +1,6 @@
 // The workflows, newest first: where each one is, and which ones need a person.
-import { readAll } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { h } from "../core/dom.js";
-import { duration, shortId } from "../core/format.js";
-import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
-import { View, property } from "../core/view.js";
-import { card, chip, code, empty, link, loading, pageHead, problem, row, status, table } from "../parts/basics.js";
-import { moment } from "../parts/moment-text.js";
+import { caller, currentAddress, duration, h, linkTo, define, readAll, replaceQuery, shortId, View } from "../core.js";
+import { card, chip, code, empty, link, loading, moment, pageHead, problem, row, status, table } from "../parts.js";
 import { progressBar, progressText, secondsBetween } from "./workflow/steps.js";
 
 const STATUSES = ["", "running", "escalated", "failed", "completed", "canceled"];
@@ -61,8 +55,8 @@ class WorkflowsPage extends View {
     return [
       pageHead("Workflows"),
       h(
-        "div",
-        { class: "pills", role: "group", "aria-label": "Filter" },
+        "div.pills",
+        { role: "group", "aria-label": "Filter" },
         STATUSES.map(choice),
         caller.tenant === null &&
           h("input", { "aria-label": "Tenant", placeholder: "Tenant", value: tenant, onchange: (event) => this.#choose({ tenant: event.target.value.trim() }) }),
@@ -87,24 +81,23 @@ class WorkflowsPage extends View {
     };
     return [
       table({ class: "workflows" }, COLUMNS, shown.map(showRow)),
-      this.#workflows.length > shown.length && h("p", { class: "more" }, h("button", { type: "button", onclick: older }, "Show older ones")),
+      this.#workflows.length > shown.length && h("p.more", h("button", { type: "button", onclick: older }, "Show older ones")),
     ];
   }
 }
-property(WorkflowsPage, "parameters");
-customElements.define("workflows-page", WorkflowsPage);
+define("workflows-page", WorkflowsPage);
 
 function showRow({ workflow_id: id, name, status: its, reason, tenant, step_counts: counts, current_steps: current, created_at: begin, finished_at: end }) {
   const here = `/workflows/${id}`;
   const steps = current.slice(0, 3).map((key, index) => [index > 0 && ", ", link(linkTo(here, { step: key }), key)]);
   return row(
     id,
-    [link(linkTo(here), name), h("div", { class: "faint" }, code(shortId(id)))],
+    [link(linkTo(here), name), h("div.faint", code(shortId(id)))],
     status(its),
-    h("div", { class: "steps-done" }, progressBar(counts), progressText(counts)),
+    h("div.steps-done", progressBar(counts), progressText(counts)),
     [
       its === "running" && counts.waiting > 0 && [chip("waits for a decision", "waiting"), " "],
-      steps.length ? [steps, current.length > steps.length && ", …"] : h("span", { class: "dim" }, reason),
+      steps.length ? [steps, current.length > steps.length && ", …"] : h("span.dim", reason),
     ],
     moment(begin),
     duration(secondsBetween(begin, end)),

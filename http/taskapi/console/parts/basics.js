@@ -1,13 +1,38 @@
 // The small parts of all pages.
 import { h } from "../core/dom.js";
-import { percent, words } from "../core/format.js";
+import { number, percent, words } from "../core/format.js";
 import { toast } from "./toasts.js";
-
-/** A status, in its color everywhere. */
-export const status = (name) => h("span", { class: `chip s-${name}` }, name);
 
 /** A short state in one of the tones: the names of the statuses. */
 export const chip = (text, tone = "queued") => h("span", { class: `chip s-${tone}` }, text);
+
+/** A status, in its color everywhere. */
+export const status = (name) => chip(words(name), name);
+
+/** A button that changes only the page; what changes the server is an actionButton. */
+export const button = (label, onclick, attributes) => h("button", { key: label, type: "button", onclick, ...attributes }, label);
+
+/** Buttons of which one is pressed. `choices`: [value, label] of each. */
+export const pills = (label, choices, chosen, choose, ...more) =>
+  h(
+    "div.pills",
+    { role: "group", "aria-label": label },
+    choices.map(([value, text]) => button(text, () => choose(value), { key: value, "aria-pressed": String(value === chosen) })),
+    more,
+  );
+
+const ORDER = ["completed", "running", "in_progress", "waiting", "dead", "failed", "rejected", "expired", "canceled", "pending"];
+
+/** How many there are of each status, as one bar. */
+export function stack(counts) {
+  const shown = ORDER.filter((name) => counts[name]);
+  const label = shown.map((name) => `${number(counts[name])} ${words(name)}`).join(", ") || "none";
+  return h(
+    "span.stack",
+    { role: "img", "aria-label": label, title: label },
+    shown.map((name) => h("i", { key: name, class: `s-${name}`, style: { "flex-grow": counts[name] } })),
+  );
+}
 
 /** A panel with a heading. `note` stands small beside it. `span` is its width in twelfths. */
 export const card = ({ title, note, span = 12, class: also, key }, ...children) =>

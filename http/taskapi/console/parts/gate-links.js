@@ -1,5 +1,6 @@
-// Where a gate is found. Its key may have any characters: as one segment, none of them has a meaning in an address.
+// Links to what is in many places. The key of a gate may have any characters: as one segment of an address, none has a meaning.
 import { caller } from "../core/caller.js";
+import { shortId } from "../core/format.js";
 import { linkTo } from "../core/router.js";
 import { code, link } from "./basics.js";
 
@@ -8,3 +9,5 @@ export const gatePath = (key) => `/gates/${encodeURIComponent(key)}`;
 
 /** The key of a gate, as a link for callers who may look at it. */
 export const showGate = (key) => (caller.may("GET /gates/{key}") ? link(linkTo(gatePath(key)), code(key)) : code(key));
+
+export const linkToTask = (id) => link(linkTo(`/tasks/${id}`), code(shortId(id)), { title: id });

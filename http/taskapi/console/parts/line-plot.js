@@ -1,7 +1,5 @@
 // Lines over time as SVG, with the values at the pointer, or at the place that the arrow keys have chosen.
-import { h } from "../core/dom.js";
-import { clock, compact } from "../core/format.js";
-import { View, property } from "../core/view.js";
+import { clock, compact, h, define, View } from "../core.js";
 
 const HEIGHT = 150;
 const RIGHT = 40; // for the scale
@@ -29,18 +27,16 @@ class LinePlot extends View {
     const now = series.map((each) => `${each.name}: ${show(each.points.at(-1)?.[1] ?? 0)} now`);
     return [
       h(
-        "div",
-        { class: "legend" },
+        "div.legend",
         series.map(({ name, tone }) => h("span", { key: name, class: `s-${tone}` }, name)),
-        limit && h("span", { key: "limit", class: "limit" }, limit.name),
+        limit && h("span.limit", { key: "limit" }, limit.name),
         [...new Map(bands.map((band) => [band.name, band])).values()].map(({ name, tone }) =>
           h("span", { key: `band ${name}`, class: `band s-${tone}` }, name),
         ),
       ),
       h(
-        "svg",
+        "svg.plot",
         {
-          class: "plot",
           viewBox: `0 0 ${this.#width} ${height}`,
           height,
           role: "img",
@@ -58,7 +54,7 @@ class LinePlot extends View {
           }),
         ),
         ticks.map((value) => [
-          h("path", { class: "grid-line", d: `M0 ${y(value)}H${right}` }),
+          h("path.grid-line", { d: `M0 ${y(value)}H${right}` }),
           h("text", { x: right + 6, y: y(value) + 4 }, show(value)),
         ]),
         [from, (from + to) / 2, to].map((at, index) =>
@@ -130,13 +126,12 @@ class LinePlot extends View {
     const anchor = position > this.#width / 2 ? "end" : "start";
     const text = [clock(moment), ...known.map(([name, [, value]]) => `${name} ${show(value)}`)].join(" · ");
     return [
-      h("path", { key: "pointer", class: "pointer", d: `M${position} ${TOP}V${height - BOTTOM}` }),
-      h("text", { key: "values", class: "values", x: position + (anchor === "end" ? -6 : 6), y: TOP - 4, "text-anchor": anchor }, text),
+      h("path.pointer", { key: "pointer", d: `M${position} ${TOP}V${height - BOTTOM}` }),
+      h("text.values", { key: "values", x: position + (anchor === "end" ? -6 : 6), y: TOP - 4, "text-anchor": anchor }, text),
     ];
   }
 }
-property(LinePlot, "plot");
-customElements.define("line-plot", LinePlot);
+define("line-plot", LinePlot, "plot");
 
 /** Parts without gaps. */
 function split(points) {

@@ -1,11 +1,5 @@
 // A task as it goes on: its status, progress, text and pictures as they come, and at the end its result or its error.
-import { api } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { h } from "../core/dom.js";
-import { duration } from "../core/format.js";
-import { linkTo } from "../core/router.js";
-import { follow } from "../core/stream.js";
-import { View, property } from "../core/view.js";
+import { api, caller, duration, follow, h, linkTo, define, View } from "../core.js";
 import { actionButton } from "./action-button.js";
 import { loading, meter, problem, status } from "./basics.js";
 import "./json-tree.js";
@@ -63,19 +57,18 @@ class LiveTask extends View {
     const isOver = ENDED.includes(task.status);
     const output = showOutput(task, this.#pieces);
     return h(
-      "article",
-      { class: "live-task", "aria-label": `Task ${task.task_id}` },
+      "article.live-task",
+      { "aria-label": `Task ${task.task_id}` },
       h(
         "header",
-        null,
-        h("b", null, task.payload?.agent_name ? `${task.payload.agent_name} · ${task.payload.task_type}` : task.actor),
+        h("b", task.payload?.agent_name ? `${task.payload.agent_name} · ${task.payload.task_type}` : task.actor),
         status(task.status),
-        h("span", { class: "faint" }, moment(task.created_at)),
+        h("span.faint", moment(task.created_at)),
         h("a", { href: linkTo(`/tasks/${task.task_id}`) }, "Open the task"),
       ),
       task.status === "running" && typeof percent === "number" && meter(percent, 100, { label: `${Math.round(percent)} %` }),
-      !isOver && h("p", { class: "dim" }, task.waiting ? describeWaiting(task.waiting) : message),
-      task.error && h("p", { class: "field-error" }, `${task.error.type}: ${task.error.message}`),
+      !isOver && h("p.dim", task.waiting ? describeWaiting(task.waiting) : message),
+      task.error && h("p.field-error", `${task.error.type}: ${task.error.message}`),
       output,
       !output && task.status === "completed" && h("json-tree", { props: { value: task.result } }),
       !isOver && caller.may("POST /tasks/{task_id}/cancel") && actionButton({ label: "Cancel", act: () => this.#cancel() }),
@@ -86,8 +79,7 @@ class LiveTask extends View {
     return api.post(`/tasks/${encodeURIComponent(this.taskId)}/cancel`, {});
   }
 }
-property(LiveTask, "taskId");
-customElements.define("live-task", LiveTask);
+define("live-task", LiveTask, "taskId");
 
 function describeWaiting({ reason, gate, position, eta_seconds: eta }) {
   return [gate ? `Waiting at ${gate}` : "Waiting", reason, position && `place ${position}`, eta && `about ${duration(eta)}`].filter(Boolean).join(", ");

@@ -1,8 +1,5 @@
 // A file that an actor has made, shown as what it is: the server says its type.
-import { contentUrl, send } from "../core/api.js";
-import { h } from "../core/dom.js";
-import { bytes } from "../core/format.js";
-import { View, property } from "../core/view.js";
+import { bytes, contentUrl, h, define, send, View } from "../core.js";
 import { problem } from "./basics.js";
 
 class MediaContent extends View {
@@ -36,20 +33,17 @@ class MediaContent extends View {
 
   content() {
     if (this.#error) return problem(this.#error);
-    if (!this.#file) return h("div", { class: "placeholder" });
+    if (!this.#file) return h("div.placeholder");
     const { type, size, url } = this.#file;
     const kind = type.split("/")[0];
     const shared = { src: url, onerror: () => this.#renew() };
     return h(
       "figure",
-      null,
       kind === "image" && h("img", { key: "image", alt: this.label, ...shared }),
       kind === "video" && h("video", { key: "video", controls: true, "aria-label": this.label, ...shared }),
       kind === "audio" && h("audio", { key: "audio", controls: true, "aria-label": this.label, ...shared }),
-      h("figcaption", { class: "faint" }, h("a", { href: url, target: "_blank", rel: "noopener" }, "Open"), ` ${type}, ${bytes(size)}`),
+      h("figcaption.faint", h("a", { href: url, target: "_blank", rel: "noopener" }, "Open"), ` ${type}, ${bytes(size)}`),
     );
   }
 }
-property(MediaContent, "contentId");
-property(MediaContent, "label");
-customElements.define("media-content", MediaContent);
+define("media-content", MediaContent, "contentId", "label");

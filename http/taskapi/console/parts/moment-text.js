@@ -23,7 +23,8 @@ property(MomentText, "at");
 property(MomentText, "show");
 customElements.define("moment-text", MomentText);
 
-export const moment = (at) => h("moment-text", { props: { at } });
+/** A moment; show(at) says it in other words. */
+export const moment = (at, show) => h("moment-text", { props: { at, show } });
 
 /** How long something has lasted that goes on: "12 s", "3 min 20 s". */
-export const since = (at) => h("moment-text", { props: { at, show: elapsed } });
+export const since = (at) => moment(at, elapsed);

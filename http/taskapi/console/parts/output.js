@@ -1,6 +1,5 @@
 // What a task makes: text as it is written, the output of commands, and pictures, sound or films.
-import { h } from "../core/dom.js";
-import { plural } from "../core/format.js";
+import { h, plural } from "../core.js";
 import { card } from "./basics.js";
 import "./media-content.js";
 
@@ -17,8 +16,8 @@ export function showOutput(task, pieces) {
   const note = contents.length ? plural(contents.length, "file") : [isLive && "live", pieces.tokens.length > 0 && plural(pieces.tokens.length, "token")].filter(Boolean).join(", ");
   return card(
     { title: "Output", note, key: "output", class: "output" },
-    contents.length > 0 && h("div", { class: "contents" }, contents.map((id) => h("media-content", { key: id, props: { contentId: id, label: labelOf(task) } }))),
-    text && h("div", { key: "text", class: "text" }, shownEnd(text), isLive && h("i", { class: "cursor" })),
+    contents.length > 0 && h("div.contents", contents.map((id) => h("media-content", { key: id, props: { contentId: id, label: labelOf(task) } }))),
+    text && h("div.text", { key: "text" }, shownEnd(text), isLive && h("i.cursor")),
     log && h("pre", { key: "log", tabindex: 0, "aria-label": "Output of commands" }, shownEnd(log)),
   );
 }

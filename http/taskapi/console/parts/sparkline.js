@@ -1,5 +1,5 @@
 // A small picture of a number over time. It has no scale: the number beside it says how much.
-import { h } from "../core/dom.js";
+import { h } from "../core.js";
 
 const WIDTH = 120;
 const HEIGHT = 22;
@@ -11,8 +11,8 @@ export function sparkline(values, { label, tone = "running", top = 1 }) {
   const y = (value) => Math.round((HEIGHT - 1 - (value / most) * (HEIGHT - 3)) * 10) / 10;
   const line = values.map((value, index) => `${index ? "L" : "M"}${x(index)} ${y(value)}`).join("");
   return h(
-    "svg",
-    { class: "sparkline", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
+    "svg.sparkline",
+    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
     values.length > 0 && h("path", { class: `area s-${tone}`, d: `${line}V${HEIGHT}H0Z` }),
     values.length > 0 && h("path", { class: `line s-${tone}`, d: line, "vector-effect": "non-scaling-stroke" }),
   );

@@ -1,43 +1,37 @@
 // Who holds a gate, who waits for it, and what was changed.
-import { h } from "../../core/dom.js";
-import { duration, number, percent, shortId } from "../../core/format.js";
-import { linkTo } from "../../core/router.js";
-import { code, empty, link, row, table } from "../../parts/basics.js";
-import { moment, since } from "../../parts/moment-text.js";
+import { duration, h, number, percent } from "../../core.js";
+import { empty, linkToTask, moment, row, since, table } from "../../parts.js";
 import { changeWords } from "./words.js";
 
-const taskLink = ({ task_id: id }) => link(linkTo(`/tasks/${id}`), code(shortId(id)), { title: id });
-const actorOf = ({ actor, tenant }) => [actor, tenant && h("small", null, tenant)];
 const WHO = { operator: "an operator without a key", code: "the code", breaker: "the breaker" };
+const task = (each) => linkToTask(each.task_id);
+const actor = (each) => [each.actor, each.tenant && h("small", each.tenant)];
+const lasts = (each) => since(each.since);
 
-const list = (label, rows, columns, ifEmpty) =>
-  rows.length === 0
-    ? empty(ifEmpty)
-    : table({ "aria-label": label }, Object.keys(columns), rows.map((each) =>
-        row(each.task_id, ...Object.values(columns).map((show) => show(each))),
-      ));
+/** Returns what shows rows in these columns. */
+const tableOf = (label, columns, ifEmpty) => (rows) =>
+  rows.length
+    ? table({ "aria-label": label }, Object.keys(columns), rows.map((each) => row(each.task_id, ...Object.values(columns).map((show) => show(each)))))
+    : empty(ifEmpty);
 
-export const holdersTable = (rows) =>
-  list("Holders", rows, {
-    Task: taskLink,
-    Actor: actorOf,
-    Worker: (each) => h("span", { class: "dim worker" }, each.worker_id),
-    Since: (each) => since(each.since),
-    Progress: (each) => (each.cancel_requested ? "stopping" : each.percent === null ? "–" : percent(each.percent / 100)),
-  }, "Nobody holds a place.");
+export const holdersTable = tableOf("Holders", {
+  Task: task,
+  Actor: actor,
+  Worker: (each) => h("span.dim.worker", each.worker_id),
+  Since: lasts,
+  Progress: (each) => (each.cancel_requested ? "stopping" : each.percent === null ? "–" : percent(each.percent / 100)),
+}, "Nobody holds a place.");
 
-export const waitersTable = (rows) =>
-  list("Waiting tasks", rows, {
-    Place: (each) => number(each.position),
-    Task: taskLink,
-    Actor: actorOf,
-    Waits: (each) => since(each.since),
-    "Starts in": (each) => (each.eta_seconds === null ? "–" : `about ${duration(Math.max(1, Math.round(each.eta_seconds)))}`),
-  }, "Nobody waits.");
+export const waitersTable = tableOf("Waiting tasks", {
+  Place: (each) => number(each.position),
+  Task: task,
+  Actor: actor,
+  Waits: lasts,
+  "Starts in": (each) => (each.eta_seconds === null ? "–" : `about ${duration(Math.max(1, Math.round(each.eta_seconds)))}`),
+}, "Nobody waits.");
 
-export const changesTable = (rows) =>
-  list("Changes", rows, {
-    When: (each) => moment(each.at),
-    Who: (each) => each.by ?? h("span", { class: "dim" }, WHO[each.origin]),
-    What: (each) => Object.entries(each.changes).map(([field, pair]) => changeWords(field, pair)).join(", "),
-  }, "Nobody has changed it.");
+export const changesTable = tableOf("Changes", {
+  When: (each) => moment(each.at),
+  Who: (each) => each.by ?? h("span.dim", WHO[each.origin]),
+  What: (each) => Object.entries(each.changes).map(changeWords).join(", "),
+}, "Nobody has changed it.");

@@ -1,9 +1,6 @@
 // The form of an item: an agent, a title, a priority, and the agent's input as JSON.
-import { api } from "../../core/api.js";
-import { caller } from "../../core/caller.js";
-import { h } from "../../core/dom.js";
-import { writeJson } from "../../core/json.js";
-import { askForm } from "../../parts/form-dialog.js";
+import { api, caller, h, writeJson } from "../../core.js";
+import { askForm } from "../../parts.js";
 import "../../parts/json-editor.js";
 import { PRIORITIES, projectPath } from "./queue.js";
 
@@ -14,7 +11,7 @@ export async function addItem(project, { again }) {
   const agents = (await api.get("/agents")).items.filter((each) => caller.mayGive(each));
   let agent = agents[0];
   let editor = null;
-  const label = (text, ...field) => h("label", null, text, ...field);
+  const label = (text, ...field) => h("label", text, ...field);
   await askForm({
     title: "Add an item",
     action: "Add",
@@ -32,7 +29,7 @@ export async function addItem(project, { again }) {
           "Priority",
           h("select", { name: "priority" }, h("option", { value: "" }, "that of the agent"), PRIORITIES.map((name) => (name !== "critical" || caller.hasRole("operator")) && h("option", { value: name }, name))),
         ),
-        h("div", null, h("json-editor", { props: { text: writeExample(agent.input_schema), label: "Input" }, created: (element) => (editor = element) })),
+        h("div", h("json-editor", { props: { text: writeExample(agent.input_schema), label: "Input" }, created: (element) => (editor = element) })),
       ];
     },
     send: (form) => {

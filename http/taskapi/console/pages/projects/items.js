@@ -1,14 +1,6 @@
 // The items of a project in their order: how each ended and with what, and what can be done with it.
-import { readAll } from "../../core/api.js";
-import { h } from "../../core/dom.js";
-import { duration, number } from "../../core/format.js";
-import { writeJson } from "../../core/json.js";
-import { linkTo } from "../../core/router.js";
-import { View, property } from "../../core/view.js";
-import { actionButton } from "../../parts/action-button.js";
-import { card, chip, empty, link, loading, problem } from "../../parts/basics.js";
-import { jsonTree } from "../../parts/json-tree.js";
-import { moment } from "../../parts/moment-text.js";
+import { duration, h, linkTo, number, define, readAll, View, writeJson } from "../../core.js";
+import { actionButton, card, chip, empty, jsonTree, link, loading, moment, problem } from "../../parts.js";
 import { findContents } from "../../parts/output.js";
 import { shorten } from "../task/words.js";
 import { addItem } from "./item-dialog.js";
@@ -58,8 +50,8 @@ class ProjectItems extends View {
     return card(
       { title: "Items", note: may("items") && h("button", { type: "button", onclick: () => addItem(this.project, this.tools) }, "Add item") },
       this.#error && problem(this.#error),
-      h("div", { class: "by-status pills", role: "group", "aria-label": "Items by status" }, ["", ...Object.keys(TONES)].map((name) => this.#choice(name, name ? counts[name] : countItems(counts)))),
-      items ? (items.length ? h("ol", { class: "items" }, items.map((item) => this.#row(item))) : none()) : loading(),
+      h("div.by-status.pills", { role: "group", "aria-label": "Items by status" }, ["", ...Object.keys(TONES)].map((name) => this.#choice(name, name ? counts[name] : countItems(counts)))),
+      items ? (items.length ? h("ol.items", items.map((item) => this.#row(item))) : none()) : loading(),
       items?.length >= this.#most && h("button", { type: "button", onclick: () => this.#show(this.#status, this.#most + STEP) }, "Show more"),
     );
   }
@@ -80,16 +72,15 @@ class ProjectItems extends View {
     return h(
       "li",
       { key: id, "aria-label": title },
-      h("span", { class: "faint" }, number(item.position)),
-      h("div", { class: "what" }, h("b", null, title), h("small", null, `${agent_name} · ${task_type} · ${PRIORITIES[priority]}`), showResult(item)),
-      h("span", null, chip(itemWord(status), TONES[status])),
+      h("span.faint", number(item.position)),
+      h("div.what", h("b", title), h("small", `${agent_name} · ${task_type} · ${PRIORITIES[priority]}`), showResult(item)),
+      h("span", chip(itemWord(status), TONES[status])),
       h(
         "small",
-        null,
         finished ? [duration((Date.parse(finished) - Date.parse(started)) / 1000), " · ", moment(finished)] : status === "in_progress" && moment(started),
-        run && h("div", null, link(linkTo(`/tasks/${run}`), "Task", { "aria-label": `Task of ${title}` })),
+        run && h("div", link(linkTo(`/tasks/${run}`), "Task", { "aria-label": `Task of ${title}` })),
       ),
-      h("span", { class: "acts" }, this.#acts(item)),
+      h("span.acts", this.#acts(item)),
     );
   }
 
@@ -105,13 +96,12 @@ class ProjectItems extends View {
     ];
   }
 }
-for (const name of ["project", "changes", "tools"]) property(ProjectItems, name);
-customElements.define("project-items", ProjectItems);
+define("project-items", ProjectItems, "project", "changes", "tools");
 
 function showResult({ status, result, error, title }) {
-  if (status === "failed") return h("p", { class: "bad" }, h("b", null, error?.type), ` ${error?.message ?? ""}`);
+  if (status === "failed") return h("p.bad", h("b", error?.type), ` ${error?.message ?? ""}`);
   if (status !== "completed") return null;
   const contents = findContents(result);
-  if (contents.length) return h("div", { class: "contents" }, contents.map((id) => h("media-content", { key: id, props: { contentId: id, label: title } })));
-  return h("details", null, h("summary", null, shorten(writeJson(result))), jsonTree(result));
+  if (contents.length) return h("div.contents", contents.map((id) => h("media-content", { key: id, props: { contentId: id, label: title } })));
+  return h("details", h("summary", shorten(writeJson(result))), jsonTree(result));
 }

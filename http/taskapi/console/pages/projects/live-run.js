@@ -1,9 +1,6 @@
 // The run that is under way: its item, its progress, its text as it is written, and why it waits.
-import { api } from "../../core/api.js";
-import { h } from "../../core/dom.js";
-import { follow } from "../../core/stream.js";
-import { View, property } from "../../core/view.js";
-import { card, loading, status } from "../../parts/basics.js";
+import { api, follow, h, define, View } from "../../core.js";
+import { card, loading, status } from "../../parts.js";
 import { showProgress } from "../task/head.js";
 import { explainWaiting, linkToTask } from "../task/waiting.js";
 
@@ -35,13 +32,12 @@ class LiveRun extends View {
     const why = explainWaiting(task, []);
     return card(
       { title: "Now", note: agent_name && `${agent_name} · ${task_type}` },
-      h("p", { class: "present" }, h("b", null, title ?? "Taking an item"), status(task.status), linkToTask(this.runId)),
+      h("p.present", h("b", title ?? "Taking an item"), status(task.status), linkToTask(this.runId)),
       showProgress(task),
-      why && h("p", { class: "dim" }, h("b", null, why.title), " ", why.text),
-      this.stopping && task.status === "running" && h("p", { class: "dim" }, "The queue stops after this item."),
+      why && h("p.dim", h("b", why.title), " ", why.text),
+      this.stopping && task.status === "running" && h("p.dim", "The queue stops after this item."),
       this.#text && h("pre", { key: "text", tabindex: 0, "aria-label": "Output" }, this.#text),
     );
   }
 }
-for (const name of ["runId", "stopping", "again"]) property(LiveRun, name);
-customElements.define("live-run", LiveRun);
+define("live-run", LiveRun, "runId", "stopping", "again");

@@ -1,9 +1,6 @@
 // The buttons of a project's queue, and what they say afterwards.
-import { api } from "../../core/api.js";
-import { caller } from "../../core/caller.js";
-import { h } from "../../core/dom.js";
-import { actionButton } from "../../parts/action-button.js";
-import { code } from "../../parts/basics.js";
+import { api, caller, h } from "../../core.js";
+import { actionButton, code } from "../../parts.js";
 import { linkToTask } from "../task/waiting.js";
 import { may, projectPath, whyNotStart } from "./queue.js";
 
@@ -47,7 +44,6 @@ function describeRefusal({ status, title, message, error, problem }) {
     tone: "dead",
     content: h(
       "p",
-      null,
       message,
       lost ? " Whether it was done, this page shows when the server is back." : [" ", code(error)],
       problem.task_id && [" The live run: ", linkToTask(problem.task_id)],
@@ -59,8 +55,8 @@ const askForce = ({ name, queue_state: { mode } }) => ({
   title: `Force-stop ${name}?`,
   action: "Force-stop",
   text: [
-    h("p", null, "The present item is interrupted and fails. Its commands are killed, with all their descendants."),
-    mode === "loop" && h("p", null, "Stop lets the item end, and does not begin the next one."),
+    h("p", "The present item is interrupted and fails. Its commands are killed, with all their descendants."),
+    mode === "loop" && h("p", "Stop lets the item end, and does not begin the next one."),
   ],
 });
 
@@ -70,7 +66,6 @@ function describeForce({ success, killed_runs: killed, still_running: left }) {
     tone: success ? "completed" : "waiting",
     content: h(
       "ul",
-      null,
       killed.map((id) => h("li", { key: id }, "Killed: run ", linkToTask(id))),
       left.map((each) =>
         h(
@@ -82,7 +77,7 @@ function describeForce({ success, killed_runs: killed, still_running: left }) {
           linkToTask(each.run_id),
         ),
       ),
-      !killed.length && !left.length && h("li", null, "No run had to be killed."),
+      !killed.length && !left.length && h("li", "No run had to be killed."),
     ),
   };
 }

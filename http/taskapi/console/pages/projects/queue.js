@@ -1,9 +1,6 @@
 // What the states of queues and items mean, and the parts that show them.
-import { caller } from "../../core/caller.js";
-import { h } from "../../core/dom.js";
-import { number } from "../../core/format.js";
-import { chip } from "../../parts/basics.js";
-import { moment, since } from "../../parts/moment-text.js";
+import { caller, h, number } from "../../core.js";
+import { chip, moment, since } from "../../parts.js";
 
 export const PRIORITIES = ["critical", "high", "medium", "low"];
 export const TONES = { completed: "completed", failed: "dead", in_progress: "running", pending: "queued" };
@@ -39,8 +36,8 @@ export function whyNotStart({ queue_state: state, items }) {
 export function stack(items) {
   const label = STATUSES.filter((name) => items[name]).map((name) => `${number(items[name])} ${itemWord(name)}`).join(", ") || "no items";
   return h(
-    "span",
-    { class: "stack", role: "img", "aria-label": label, title: label },
+    "span.stack",
+    { role: "img", "aria-label": label, title: label },
     STATUSES.map((name) => items[name] > 0 && h("i", { key: name, class: `s-${TONES[name]}`, style: { "flex-grow": items[name] } })),
   );
 }
@@ -50,6 +47,6 @@ export const showNotice = ({ title, tone, content }, close) =>
   h(
     "section",
     { key: "notice", class: `card verdict s-${tone}`, role: tone === "dead" ? "alert" : "status" },
-    h("h2", null, title, h("button", { type: "button", class: "plain", onclick: close }, "Close")),
+    h("h2", title, h("button.plain", { type: "button", onclick: close }, "Close")),
     content,
   );

@@ -1,10 +1,6 @@
 // What can be done about a step: a decision on an approval; dead tasks are retried or given up, and the workflow goes on.
-import { api, readAll } from "../../core/api.js";
-import { caller } from "../../core/caller.js";
-import { h } from "../../core/dom.js";
-import { plural } from "../../core/format.js";
-import { askForm } from "../../parts/form-dialog.js";
-import { toast } from "../../parts/toasts.js";
+import { api, caller, h, plural, readAll } from "../../core.js";
+import { askForm, toast } from "../../parts.js";
 import { countTasks, hasFailed, nameAll, stepPath } from "./steps.js";
 
 export const RETRY = "POST /tasks/{task_id}/retry";
@@ -28,9 +24,9 @@ async function decide(verb, action, workflow, step, done) {
     title: `${action} ${step.key}?`,
     action,
     fields: () => [
-      h("p", { class: "dim" }, verb === "approve" ? sayWhatStarts(workflow, step) : sayWhatFails(workflow, step)),
-      h("label", null, "Who decides", h("input", { name: "by", required: true, maxlength: 200, created: (input) => (input.value = name) })),
-      h("label", null, "Why (kept in the history)", h("textarea", { name: "note", maxlength: 2000 })),
+      h("p.dim", verb === "approve" ? sayWhatStarts(workflow, step) : sayWhatFails(workflow, step)),
+      h("label", "Who decides", h("input", { name: "by", required: true, maxlength: 200, created: (input) => (input.value = name) })),
+      h("label", "Why (kept in the history)", h("textarea", { name: "note", maxlength: 2000 })),
     ],
     send: (form) => api.post(`${stepPath(workflow, step)}/${verb}`, { by: form.get("by").trim(), note: form.get("note").trim() || null }),
   });

@@ -1,6 +1,5 @@
 // The steps of a workflow as a graph that shows the selected step, and can be scrolled, zoomed and walked through by keys.
-import { h } from "../../core/dom.js";
-import { View, property } from "../../core/view.js";
+import { h, define, View } from "../../core.js";
 import { HEIGHT, WIDTH, layOut } from "./layout.js";
 import { countTasks, describe } from "./steps.js";
 
@@ -29,8 +28,7 @@ class WorkflowGraph extends View {
       h("button", { type: "button", "aria-label": label, onclick: () => this.#scale(change()) }, text);
     return [
       h(
-        "div",
-        { class: "graph" },
+        "div.graph",
         h(
           "svg",
           {
@@ -46,8 +44,7 @@ class WorkflowGraph extends View {
         ),
       ),
       h(
-        "div",
-        { class: "graph-acts" },
+        "div.graph-acts",
         scale("Smaller", "−", () => zoom / 1.25),
         scale("Fit", "Fit", () => this.#fitting()),
         scale("Larger", "+", () => zoom * 1.25),
@@ -89,7 +86,7 @@ class WorkflowGraph extends View {
       paths[tone][1] += `M${x} ${y}l-7 -4v8z`;
     }
     return Object.entries(paths).map(([tone, [line, tips]]) =>
-      h("g", { key: `edges ${tone}`, class: `edges ${tone}` }, h("path", { d: line }), h("path", { class: "tip", d: tips })),
+      h("g", { key: `edges ${tone}`, class: `edges ${tone}` }, h("path", { d: line }), h("path.tip", { d: tips })),
     );
   }
 
@@ -113,11 +110,11 @@ class WorkflowGraph extends View {
         data: { step: key },
         onclick: () => this.select(key),
       },
-      h("title", null, `${key}\n${about}`),
-      h("rect", { class: "box", width: WIDTH, height: HEIGHT, rx: kind === "approval" ? HEIGHT / 2 : 9 }),
-      h("circle", { class: "dot", cx: 17, cy: 19, r: 4 }),
-      h("text", { class: "name", x: 28, y: 23 }, cut(key, 20)),
-      h("text", { class: "about", x: 28, y: 40 }, cut(about, 26)),
+      h("title", `${key}\n${about}`),
+      h("rect.box", { width: WIDTH, height: HEIGHT, rx: kind === "approval" ? HEIGHT / 2 : 9 }),
+      h("circle.dot", { cx: 17, cy: 19, r: 4 }),
+      h("text.name", { x: 28, y: 23 }, cut(key, 20)),
+      h("text.about", { x: 28, y: 40 }, cut(about, 26)),
       ended < all && all > 1 && [bar("rest", 1), bar("done", ended / all)],
     );
   }
@@ -153,8 +150,7 @@ class WorkflowGraph extends View {
     return found[pressed]?.();
   }
 }
-for (const name of ["steps", "selected", "select"]) property(WorkflowGraph, name);
-customElements.define("workflow-graph", WorkflowGraph);
+define("workflow-graph", WorkflowGraph, "steps", "selected", "select");
 
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 

@@ -1,8 +1,6 @@
 // The steps as a table: on a phone, and for those who prefer it to the graph. And what has happened, newest first.
-import { h } from "../../core/dom.js";
-import { clock, duration, exactTime, number, plural } from "../../core/format.js";
-import { linkTo } from "../../core/router.js";
-import { link, row, status, table } from "../../parts/basics.js";
+import { clock, duration, exactTime, h, linkTo, number, plural } from "../../core.js";
+import { link, row, status, table } from "../../parts.js";
 import { countTasks, describe, secondsOf } from "./steps.js";
 
 const MOST = 200; // events
@@ -16,8 +14,8 @@ function stepRow(step, isSelected, select) {
   return row(
     step.key,
     [
-      h("button", { type: "button", class: "plain", "aria-pressed": String(isSelected), onclick: () => select(step.key) }, step.key),
-      h("div", { class: "faint" }, describe(step)),
+      h("button.plain", { type: "button", "aria-pressed": String(isSelected), onclick: () => select(step.key) }, step.key),
+      h("div.faint", describe(step)),
     ],
     status(step.status),
     all > 1 ? `${number(ended)} of ${number(all)}` : all || "–",
@@ -28,8 +26,8 @@ function stepRow(step, isSelected, select) {
 
 export function history(workflow, events) {
   return h(
-    "ol",
-    { class: "history", tabindex: 0, "aria-label": "History, newest first" },
+    "ol.history",
+    { tabindex: 0, "aria-label": "History, newest first" },
     events
       .slice(-MOST)
       .reverse()
@@ -40,20 +38,19 @@ export function history(workflow, events) {
           h("time", { datetime: at, title: exactTime(at) }, clock(at)),
           h(
             "div",
-            null,
-            kind === "step" ? link(linkTo(`/workflows/${workflow.workflow_id}`, { step: data.step }), data.step) : h("b", null, "Workflow"),
+            kind === "step" ? link(linkTo(`/workflows/${workflow.workflow_id}`, { step: data.step }), data.step) : h("b", "Workflow"),
             " ",
-            h("span", { class: "to" }, data.to),
+            h("span.to", data.to),
             say(data),
           ),
         ),
       ),
-    events.length > MOST && h("li", { key: "older", class: "dim" }, `and ${plural(events.length - MOST, "older event")}`),
+    events.length > MOST && h("li.dim", { key: "older" }, `and ${plural(events.length - MOST, "older event")}`),
   );
 }
 
 function say({ error, by, note, reason, tasks }) {
   const parts = [by && `by ${by}`, note, tasks > 1 && plural(tasks, "task"), error && `${error.type}: ${error.message}`, reason];
   const text = parts.filter(Boolean).join(" · ");
-  return text && h("p", null, text);
+  return text && h("p", text);
 }

@@ -1,14 +1,6 @@
 // One step with all it has: what it takes and returns, its error, its tasks, and what can be done about it.
-import { api } from "../../core/api.js";
-import { caller } from "../../core/caller.js";
-import { h } from "../../core/dom.js";
-import { bytes, duration, number, plural, shortId } from "../../core/format.js";
-import { linkTo } from "../../core/router.js";
-import { View, property } from "../../core/view.js";
-import { actionButton } from "../../parts/action-button.js";
-import { code, facts, link, problem, row, status, table } from "../../parts/basics.js";
-import "../../parts/json-tree.js";
-import { moment } from "../../parts/moment-text.js";
+import { api, bytes, caller, duration, h, linkTo, number, plural, define, shortId, View } from "../../core.js";
+import { actionButton, code, facts, link, moment, problem, row, status, table } from "../../parts.js";
 import { DISMISS, RETRY, actOnDead, decisionButtons, mayDecide } from "./actions.js";
 import { countTasks, hasFailed, secondsOf, stepPath } from "./steps.js";
 
@@ -63,11 +55,10 @@ class StepDetails extends View {
     const name = (keys) => keys.map((key, index) => [index > 0 && ", ", link(linkTo(`/workflows/${workflow.workflow_id}`, { step: key }), key)]);
     const next = workflow.steps.filter(({ after }) => after.includes(step.key)).map(({ key }) => key);
     return [
-      h("div", { class: "head" }, h("h2", null, step.key), status(step.status), h("div", { class: "acts" }, this.#buttons())),
+      h("div.head", h("h2", step.key), status(step.status), h("div.acts", this.#buttons())),
       step.error && hasFailed(step) && problem({ title: step.error.type, message: step.error.message }),
       h(
-        "div",
-        { class: "step-columns" },
+        "div.step-columns",
         facts([
           ["Work", step.kind === "approval" ? "an approval: a person decides" : `${step.agent_name} / ${step.task_type}`],
           ["After", step.after.length > 0 && name(step.after)],
@@ -80,12 +71,12 @@ class StepDetails extends View {
           ["Priority", step.priority],
           ["Attempts", step.max_attempts && `up to ${number(step.max_attempts)}`],
         ]),
-        step.kind === "task" && h("div", null, this.#taskList()),
+        step.kind === "task" && h("div", this.#taskList()),
       ),
       json("Input, as declared", input),
       json("For each of", list),
       json("Result", result),
-      size > 0 && result === null && h("p", { class: "dim" }, `Its result has ${bytes(size)}: see its tasks.`),
+      size > 0 && result === null && h("p.dim", `Its result has ${bytes(size)}: see its tasks.`),
     ];
   }
 
@@ -107,32 +98,31 @@ class StepDetails extends View {
   #taskList() {
     const { step } = this;
     const { all } = countTasks(step);
-    if (!all) return h("p", { class: "dim" }, step.status === "pending" ? "It starts when the steps before it are completed." : "It has no tasks.");
+    if (!all) return h("p.dim", step.status === "pending" ? "It starts when the steps before it are completed." : "It has no tasks.");
     const choice = ([name, count]) =>
       h("button", { type: "button", "aria-pressed": String(this.#status === name), onclick: () => this.#list(name) }, `${name ?? "all"} ${number(count)}`);
     return [
-      all > 1 && h("div", { class: "pills", role: "group", "aria-label": "Tasks by status" }, [[null, all], ...Object.entries(step.task_counts)].map(choice)),
+      all > 1 && h("div.pills", { role: "group", "aria-label": "Tasks by status" }, [[null, all], ...Object.entries(step.task_counts)].map(choice)),
       table({ class: "step-tasks", "aria-label": "Tasks" }, ["Task", "Status", "Attempt", "What it says"], this.#tasks.map(taskRow)),
       this.#isCut && h("button", { type: "button", onclick: () => this.#list(this.#status, Math.min(500, this.#most * 5)) }, "Show more"),
     ];
   }
 }
-for (const name of ["workflow", "step", "done"]) property(StepDetails, name);
-customElements.define("step-details", StepDetails);
+define("step-details", StepDetails, "workflow", "step", "done");
 
 const describeState = (step) => `${step.key} ${step.status} ${JSON.stringify(step.task_counts)}`;
 
 const json = (title, value) =>
-  value !== null && value !== undefined && h("div", { key: title, class: "step-json" }, h("h3", null, title), h("json-tree", { props: { value } }));
+  value !== null && value !== undefined && h("div.step-json", { key: title }, h("h3", title), h("json-tree", { props: { value } }));
 
 function taskRow({ task_id: id, status: its, attempt, max_attempts: most, error, progress }) {
   const says = error && its !== "completed" ? `${error.type}: ${error.message}` : progress.message;
   const percent = its === "running" && progress.percent ? `${Math.round(progress.percent)} % ` : "";
   return row(
     id,
-    h("td", { class: "id" }, link(linkTo(`/tasks/${id}`), code(shortId(id)))),
+    h("td.id", link(linkTo(`/tasks/${id}`), code(shortId(id)))),
     status(its),
     `${number(attempt)}/${number(most)}`,
-    h("td", { class: "cut", title: says }, percent, says),
+    h("td.cut", { title: says }, percent, says),
   );
 }

@@ -1,6 +1,5 @@
 // What a step says of itself, in the graph, the list and its details.
-import { h } from "../../core/dom.js";
-import { duration, plural, secondsSince } from "../../core/format.js";
+import { duration, h, plural, secondsSince } from "../../core.js";
 
 const FAILED = ["dead", "rejected", "expired"];
 const ORDER = ["completed", "running", "waiting", ...FAILED, "canceled", "pending"];
@@ -50,8 +49,8 @@ export function progressBar(counts) {
   const shown = ORDER.filter((name) => counts[name]);
   const label = shown.map((name) => `${counts[name]} ${name}`).join(", ");
   return h(
-    "span",
-    { class: "stack", role: "img", "aria-label": label, title: label },
+    "span.stack",
+    { role: "img", "aria-label": label, title: label },
     shown.map((name) => h("i", { class: `s-${name}`, key: name, style: { "flex-grow": String(counts[name]) } })),
   );
 }

@@ -19,11 +19,12 @@ BEGIN
         SELECT n.id
         FROM (SELECT all_words AS query, 1000 AS newest UNION ALL SELECT q, 200 FROM unnest(asked) AS q) AS s, LATERAL (
             SELECT f.id
-            FROM (SELECT e.id FROM callboard.agent_events e
-                  WHERE e.search @@ s.query AND e.hidden_at IS NULL
+            FROM (SELECT e.id, e.hidden_at FROM callboard.agent_events e
+                  WHERE e.search @@ s.query
                     AND (any_tenant OR coalesce(e.tenant, '') = coalesce(of_tenant, ''))
                     AND (of_agent IS NULL OR e.agent_name = of_agent) AND (of_type IS NULL OR e.task_type = of_type)
                   OFFSET 0) AS f  -- the planner would rather read the newest events one by one than search for words
+            WHERE f.hidden_at IS NULL  -- inside, it would let the planner read the whole list of agent events instead
             ORDER BY f.id DESC LIMIT s.newest) AS n
         GROUP BY n.id
     )

@@ -1,5 +1,4 @@
--- How long completed tasks ran, apart from how long they waited; what happened to each tenant's tasks; what a worker says of
--- itself.
+-- How long completed tasks ran, apart from how long they waited; what happened to each tenant's tasks.
 ALTER TABLE callboard.task_queue_metrics ADD COLUMN run_sum double precision;
 
 CREATE TABLE callboard.tenant_metrics (
@@ -15,5 +14,3 @@ CREATE TABLE callboard.tenant_metrics (
     PRIMARY KEY (tenant, minute)
 );
 CREATE INDEX tenant_metrics_minute ON callboard.tenant_metrics (minute);
-
-ALTER TABLE callboard.workers ADD COLUMN version text, ADD COLUMN stopping_at timestamptz;

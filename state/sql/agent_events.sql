@@ -6,5 +6,6 @@ FROM (SELECT w.id FROM callboard.newest_agent_events(%(wanted)s::jsonb, coalesce
       SELECT w.id FROM callboard.newest_agent_events_with_words(
           %(wanted)s::jsonb, %(text)s::text, coalesce(%(before)s::text, 'ae_g'), %(limit)s::integer) AS w
       WHERE %(text)s::text IS NOT NULL) AS n
-CROSS JOIN LATERAL (SELECT k.* FROM callboard.agent_events k WHERE k.id = n.id LIMIT 1) AS e
+CROSS JOIN LATERAL (SELECT k.id, k.task_id, k.workflow_id, k.tenant, k.agent_name, k.task_type, k.text, k.created_at
+                    FROM callboard.agent_events k WHERE k.id = n.id LIMIT 1) AS e
 ORDER BY e.id DESC

@@ -5,7 +5,7 @@ WITH locked AS MATERIALIZED (
     ORDER BY t.id
     FOR NO KEY UPDATE SKIP LOCKED
 ), mine AS MATERIALIZED (
-    SELECT l.*, row_number() OVER (PARTITION BY l.queue, l.lane, l.priority, l.tenant ORDER BY l.id) - 1 AS follower
-    FROM locked l
+    SELECT locked.*, row_number() OVER (PARTITION BY queue, lane, priority, tenant ORDER BY id) - 1 AS follower
+    FROM locked
 ), /*resume_mine*/
 SELECT /*move_result*/ FROM moved m

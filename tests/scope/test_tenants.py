@@ -32,6 +32,7 @@ from state.projects import queue as project_queue
 from state.projects import reads as projects
 from state.tasks.batches import submit_each
 from state.tasks.bulk import act_on_all, act_on_tasks
+from state.tasks.events import get_newest_events
 from state.tasks.idempotency import run_once
 from state.tasks.queues import get_queue_status, pause_queue, resume_queue
 from state.tasks.reads import get_tasks_of_many
@@ -147,6 +148,9 @@ EMPTY: dict[Callable[..., Any], Act] = {
     state.list_tasks: lambda w, c: state.list_tasks(tenant=w.tenant, caller=c),
     state.get_events: lambda w, c: [
         event for its_id in (w.queued, w.workflow, w.project) for event in state.get_events(its_id, caller=c)
+    ],
+    get_newest_events: lambda w, c: [
+        event for its_id in (w.queued, w.workflow, w.project) for event in get_newest_events(its_id, caller=c)
     ],
     get_tasks_of_many: lambda w, c: get_tasks_of_many(w.own, caller=c),
     get_listed_tasks: lambda w, c: get_listed_tasks(w.own, caller=c),

@@ -13,13 +13,15 @@ _FILE = Path(__file__).with_name("examples.json")
 
 
 def find_example(model: type[BaseModel]) -> Any | None:
-    """Returns the example of a model, or of a page of it."""
+    """Returns the example of a model; of a plain page, one of its items."""
+    if (own := _read().get(model.__name__)) is not None:
+        return own
     page = next((base for base in model.__mro__ if _get_generic(base).get("origin") is Page), None)
-    if page is not None:
-        [item] = _get_generic(page)["args"]
-        example = find_example(item)
-        return None if example is None else {"items": [example], "next_cursor": None}
-    return _read().get(model.__name__)
+    if page is None:
+        return None
+    [item] = _get_generic(page)["args"]
+    example = find_example(item)
+    return None if example is None else {"items": [example], "next_cursor": None}
 
 
 def _get_generic(base: type) -> dict[str, Any]:

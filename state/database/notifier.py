@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from state.database.errors import kind_of
 from state.database.queries import fetch_each
 from state.database.retries import retrying
+from state.database.rhythm import Rhythm
 from state.logs import log
 
 WORK = "callboard_work"  # names: queues that have something to claim
@@ -20,7 +21,7 @@ TASKS = "callboard_tasks"  # names: ids of tasks with new events
 CONTROL = "!"  # instead of a queue: a worker has to look at its leases
 EVERYTHING = "*"  # instead of names: more than fit
 
-_GAP = 0.02  # seconds between two hints: a name is sent at once, those that follow soon are sent together
+_GAP = 0.02  # seconds between two hints, on average: names that follow many others are sent together
 
 _GRACE = 0.005  # seconds in which a thread with a connection may take the names along; then the notifier's thread sends
 _MOST_NAMES = 50
@@ -33,7 +34,7 @@ class Notifier:
         self._unsent: dict[str, set[str]] = {WORK: set(), TASKS: set()}
         self._changed = threading.Condition()
         self._sending = False
-        self._quiet_until = {WORK: 0.0, TASKS: 0.0}
+        self._rhythms = {WORK: Rhythm(_GAP), TASKS: Rhythm(_GAP)}
         self._thread: threading.Thread | None = None
 
     def notify(self, channel: str, names: Iterable[str]) -> None:
@@ -51,10 +52,10 @@ class Notifier:
     def take_along(self, channel: str, names: Iterable[str]) -> Hint | None:
         """Returns a hint that the caller has to send now, with these names and all that are still unsent.
         Returns None if it is too soon after the last one."""
-        if time.monotonic() < self._quiet_until[channel]:  # mostly so: looked at without the lock first
+        if self._rhythms[channel].wait() > 0:  # mostly so: looked at without the lock first
             return None
         with self._changed:
-            if self._sending or time.monotonic() < self._quiet_until[channel]:
+            if self._sending or self._rhythms[channel].wait() > 0:
                 return None
             self._unsent[channel].update(names)
             return self._take(channel)
@@ -69,7 +70,7 @@ class Notifier:
             with self._changed:
                 self._changed.wait_for(lambda: any(self._unsent.values()))
                 waiting = [channel for channel, names in self._unsent.items() if names]
-                pause = min(self._quiet_until[channel] for channel in waiting) + _GRACE - time.monotonic()
+                pause = min(self._rhythms[channel].wait() + _GRACE for channel in waiting)
                 due = [self._take(channel) for channel in waiting] if pause <= 0 else []
                 self._sending = bool(due)
             if due:
@@ -78,7 +79,7 @@ class Notifier:
                 time.sleep(pause)
 
     def _take(self, channel: str) -> Hint:
-        self._quiet_until[channel] = time.monotonic() + _GAP
+        self._rhythms[channel].note()
         names, self._unsent[channel] = self._unsent[channel], set()
         return {"channel": channel, "payload": EVERYTHING if len(names) > _MOST_NAMES else ",".join(names)}
 

@@ -132,8 +132,13 @@ class ListedTask(Task):
 
     @classmethod
     def from_row(cls, row: Row) -> Self:
-        missing = {"payload": row["payload"] is None, "result": row["result"] is None and _is_large(row["result_size"])}
-        return super().from_row({**row, "omitted": [name for name, is_missing in missing.items() if is_missing]})
+        return super().from_row({**row, "omitted": find_omitted(row)})
+
+
+def find_omitted(row: Row) -> list[str]:
+    """Returns which values of a row with listed_columns were left out, as they are large."""
+    missing = {"payload": row["payload"] is None, "result": row["result"] is None and _is_large(row["result_size"])}
+    return [name for name, is_missing in missing.items() if is_missing]
 
 
 def _is_large(stored_size: int | None) -> bool:

@@ -13,7 +13,7 @@ from state.database.errors import TRANSIENT, kind_of
 from state.errors import NotReady, TaskNotFound
 from state.logs import log_transitions, write_together
 from state.tasks.new_task import NewTask
-from state.tasks.reads import Task, get_task, get_tasks_of_many
+from state.tasks.reads import Task, find_omitted, get_task, get_tasks_of_many
 from state.tasks.submission import insert_many, insert_one
 
 _Wanted = TypeVar("_Wanted")
@@ -39,8 +39,12 @@ def submit_together(asked: Sequence[Asked[NewTask]]) -> list[Task | Exception]:
     return [row if isinstance(row, Exception) else next(answers) for row in rows]
 
 
+class TooLargeToShare(Exception):
+    """The task has large values. It is to be read alone: others would wait for them."""
+
+
 def get_together(asked: Sequence[Asked[str]]) -> list[Task | Exception]:
-    """Reads tasks, by their ids, for several callers."""
+    """Reads tasks, by their ids, for several callers. The error for a large one is TooLargeToShare."""
     try:
         found = _find([(each.wanted, each.caller.tenant) for each in asked])
     except Exception as failure:
@@ -59,7 +63,9 @@ def _find(wanted: Sequence[tuple[str, str | None]]) -> dict[tuple[str, str | Non
 
 
 def _show(row: Row | None, asked: Asked[str]) -> Task | Exception:
-    return TaskNotFound(asked.wanted) if row is None else Task.from_row(row).as_seen_by(asked.caller)
+    if row is None:
+        return TaskNotFound(asked.wanted)
+    return TooLargeToShare() if find_omitted(row) else Task.from_row(row).as_seen_by(asked.caller)
 
 
 def _make_row(asked: Asked[NewTask]) -> Row:

@@ -13,7 +13,7 @@ from state.tasks.events import EVENT_KINDS, STREAM_KINDS, Event, get_events, get
 from state.tasks.ids import is_task_id
 from state.tasks.reads import ListedTask, Task, get_attempts, get_task, list_tasks
 from state.tasks.search import MOST, Search, get_listed_tasks, search_tasks
-from state.tasks.sharing import get_together
+from state.tasks.sharing import TooLargeToShare, get_together
 from state.transitions import Lane, Status
 from state.unvalidated import Unvalidated
 from taskapi.api.moments import convert_to_utc
@@ -190,7 +190,11 @@ async def send_tasks(
 
 
 async def get_one(request: Request) -> Response:
-    text = await run_shared(request, get_together, parse_task_id(request), _serialize)
+    task_id = parse_task_id(request)
+    try:
+        text = await run_shared(request, get_together, task_id, _serialize)
+    except TooLargeToShare:
+        text = _serialize(await run_verb(request, get_task, task_id))
     return Response(text, media_type="application/json")
 
 

@@ -14,6 +14,7 @@ import anyio.to_thread
 from state.database.errors import DatabaseUnavailable
 from state.database.listener import Listener
 from state.database.notifier import EVERYTHING, TASKS
+from state.database.rhythm import Rhythm
 from state.errors import NotReady
 from state.logs import log
 from state.tasks.events import get_events_of_many
@@ -23,7 +24,7 @@ from taskapi.streams.subject import Followed, Subject
 from taskapi.streams.subscription import Subscription
 
 PAGE = 200  # events of one subject in one query; a stream that is further behind reads its backlog itself
-_GAP = 0.01  # seconds between two queries; one query serves all hints that arrive in between
+_GAP = 0.01  # seconds between two queries, on average; one query serves all hints that arrive in between
 _AFTER_ERROR = 1.0
 _TURN = 500  # streams that are written to before others have their turn
 
@@ -97,6 +98,7 @@ class Feed:
 
     async def _read(self) -> None:
         next_poll = 0.0
+        rhythm = Rhythm(_GAP)
         while True:
             patience = max(next_poll - self._loop.time(), 0) if self._subscriptions else None
             with anyio.move_on_after(patience):
@@ -112,7 +114,8 @@ class Feed:
                 log.warning("streams wait", error=str(failure).strip(), exc_info=not expected)
                 await asyncio.sleep(_AFTER_ERROR)
                 self._schedule([EVERYTHING])
-            await asyncio.sleep(_GAP)
+            rhythm.note()
+            await asyncio.sleep(max(rhythm.wait(), 0))
 
     async def _read_once(self) -> None:
         due, self._due = self._due & self._subscriptions.keys(), set()

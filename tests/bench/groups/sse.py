@@ -13,7 +13,8 @@ from tests.bench.peers.roster import CALLBOARD
 from tests.bench.references.running import bare_sse, run_load
 from tests.bench.results.metric import Metric
 
-BARE = "bare"
+BARE = "bare"  # its events are committed to Postgres, as ours are
+UNSTORED = "bare_unstored"  # makes its events itself, in memory: what the fan-out alone takes
 UNFROZEN = f"{CALLBOARD}_unfrozen"
 PERIOD = 2.0  # seconds between two events of a task: 5,000 streams get 2,500 events a second
 LARGE = 200_000  # characters that a frozen reader gets first: more than the sockets' buffers take
@@ -80,7 +81,11 @@ def group(sizes: Sizes) -> Group:
             return named(usual, frozen)
 
     def measure_bare(bench: Bench) -> dict[str, float]:
-        with bare_sse(bench.children, bench.folder, sizes.stream_tasks, PERIOD) as port:
+        with bench.server.database("bench_bare") as url:
+            return measure_reference(bench, url)
+
+    def measure_reference(bench: Bench, url: str | None) -> dict[str, float]:
+        with bare_sse(bench.children, bench.folder, sizes.stream_tasks, PERIOD, url) as port:
             paths = [f"/tasks/{number}/stream" for number in range(sizes.stream_tasks)]
             return named(load(bench, port, paths, []), load(bench, port, paths, paths))
 
@@ -94,6 +99,7 @@ def group(sizes: Sizes) -> Group:
             {
                 CALLBOARD: (metrics, partial(measure_callboard, bench)),
                 BARE: (metrics, partial(measure_bare, bench)),
+                UNSTORED: (metrics, partial(measure_reference, bench, None)),
             }
         )
 

@@ -30,22 +30,36 @@ def bare_http(children: Children, folder: Path, database_url: str) -> Iterator[i
 
 
 @contextmanager
-def bare_sse(children: Children, folder: Path, tasks: int, period: float) -> Iterator[int]:
-    """Its port."""
-    command = ("-m", f"{_PACKAGE}.bare_sse", str(tasks), str(period))
-    with _served(children, folder / "bare_sse.log", command) as port:
-        yield port
+def bare_sse(
+    children: Children, folder: Path, tasks: int, period: float, database_url: str | None = None
+) -> Iterator[int]:
+    """Its port. With a database, the events come from a process that commits them."""
+    arguments = (str(tasks), str(period))
+    settings = {"BENCH_DATABASE_URL": database_url} if database_url else {}
+    with _served(children, folder / "bare_sse.log", ("-m", f"{_PACKAGE}.bare_sse", *arguments), **settings) as port:
+        if database_url is None:
+            yield port
+            return
+        writer = _start(children, folder / "bare_events.log", ("-m", f"{_PACKAGE}.bare_events", *arguments), **settings)
+        try:
+            yield port
+        finally:
+            children.stop(writer)
 
 
 @contextmanager
 def _served(children: Children, log: Path, command: Sequence[str], **settings: str) -> Iterator[int]:
-    log.unlink(missing_ok=True)
-    python = venvs.python_of(venvs.PEERS)
-    process: subprocess.Popen[str] = children.start([str(python), *command], log=log, env=_environment(**settings))
+    process = _start(children, log, command, **settings)
     try:
         yield wait_port(process, log)
     finally:
         children.stop(process)
+
+
+def _start(children: Children, log: Path, command: Sequence[str], **settings: str) -> subprocess.Popen[str]:
+    log.unlink(missing_ok=True)
+    python = venvs.python_of(venvs.PEERS)
+    return children.start([str(python), *command], log=log, env=_environment(**settings))
 
 
 def run_load(children: Children, folder: Path, client: str, spec: Mapping[str, Any]) -> dict[str, Any]:

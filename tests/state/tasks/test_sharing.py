@@ -13,7 +13,7 @@ from state.database.connection import Connection
 from state.errors import Forbidden, InvalidPayload, NotReady, TaskNotFound, UnknownActor
 from state.gates.operations import put_gate
 from state.logs import configure_logs
-from state.tasks.sharing import Asked, get_together, submit_together
+from state.tasks.sharing import Asked, TooLargeToShare, get_together, submit_together
 from tests.support.lostanswers import LostAnswers
 from tests.support.observer import Observer
 
@@ -134,3 +134,11 @@ def test_each_reads_within_its_own_scope() -> None:
     ]  # fmt: skip
     assert all(isinstance(answer, Task | TaskNotFound) for answer in answers)
     assert [type(each) for each in get_together([ask(mine, OTHER)])] == [TaskNotFound]
+
+
+def test_large_tasks_are_left_to_be_read_alone() -> None:
+    small, large = (submit("quick", {"text": "x" * size}).task_id for size in (1_000, 100_000))
+    first, second = get_together([ask(small), ask(large)])
+    assert isinstance(first, Task)
+    assert first.payload == {"text": "x" * 1_000}
+    assert isinstance(second, TooLargeToShare)

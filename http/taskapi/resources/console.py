@@ -1,24 +1,23 @@
-"""GET /: the console, a page for people. Its files are in the folder console/. They are served without comments and
-indentation, below a path that has their digest, so a browser keeps them until a release changes one; nothing is loaded
-from elsewhere."""
+"""GET /: the console, a page for people. Its files are in the folder console/. They are served minified, below a
+path that has their digest, so a browser keeps them until a release changes one; nothing is loaded from elsewhere."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import rcssmin
-import rjsmin
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from taskapi.api.minify import minify
 from taskapi.api.operation import Operation
 from taskapi.api.problems import Problem
 
 _FOLDER = Path(__file__).parents[1] / "console"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-_SHORTENERS: Mapping[str, Callable[[str], str]] = {".js": rjsmin.jsmin, ".css": rcssmin.cssmin}
+_MINIFIED = {".js": "text/javascript", ".css": "text/css"}
 _PATH = "/console/{digest}/{path:path}"
 # What the first page needs is loaded at once, not one import after the other.
 _FIRST_FOLDERS = ("core/", "parts/", "css/")
@@ -45,11 +44,12 @@ class Console(NamedTuple):
 @cache
 def read_console() -> Console:
     """Reads all files; the first request does it."""
-    contents = {
-        path.relative_to(_FOLDER).as_posix(): _SHORTENERS.get(path.suffix, str)(path.read_text()).encode()
+    sources = {
+        path.relative_to(_FOLDER).as_posix(): path.read_text()
         for path in sorted(_FOLDER.rglob("*"))
         if path.suffix in _TYPES
     }
+    contents = {name: text.encode() for name, text in minify(sources, _MINIFIED).items()}
     template = (_FOLDER / "index.html").read_text()
     digest = hashlib.sha256(repr(sorted(contents.items())).encode()).hexdigest()[:16]
     files = {name: File(content, _TYPES[Path(name).suffix]) for name, content in contents.items()}
@@ -70,11 +70,12 @@ def _link(base: str, name: str) -> str:
 
 async def get_page(_: Request) -> Response:
     headers = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-cache"}
-    return Response(read_console().page, media_type="text/html", headers=headers)
+    console = await run_in_threadpool(read_console)
+    return Response(console.page, media_type="text/html", headers=headers)
 
 
 async def get_file(request: Request) -> Response:
-    console = read_console()
+    console = await run_in_threadpool(read_console)
     file = console.files.get(request.path_params["path"])
     if file is None or request.path_params["digest"] != console.digest:
         raise Problem("not-found", "This file belongs to another release of the console: load the page again.")

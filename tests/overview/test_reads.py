@@ -125,3 +125,18 @@ def test_dead_letters_by_error(make_task: TaskBuilder, clock: StandingClock) -> 
     often, rare = get_overview().dead_letters
     assert (often["actor"], often["error_type"], often["tasks"], often["message"]) == ("quick", "Often", 2, "no luck")
     assert (rare["actor"], rare["tasks"], rare["finished_at"]) == ("slow", 1, clock.now)
+
+
+def test_gates_say_when_the_next_task_can_start(
+    make_task: TaskBuilder, connection: Observer, clock: StandingClock
+) -> None:
+    """Also those that nobody has declared."""
+    until = clock.now + timedelta(seconds=90)
+    for key in ("tenant:acme", "provider:x", "target:car"):
+        task = make_task("waiting", tenant="acme")
+        connection.execute("UPDATE callboard.tasks SET waiting_gate = %s WHERE id = %s", [key, task.task_id])
+    put_gate("tenant:acme", paused=False, closed_until=until)
+    found = {gate["key"]: gate for gate in get_overview().gates or []}
+    assert (found["tenant:acme"]["state"], found["tenant:acme"]["next_at"]) == ("closed", until)
+    assert (found["provider:x"]["state"], found["provider:x"]["waiting"]) == ("open", 1)
+    assert (found["target:car"]["state"], found["target:car"]["breaker_state"]) == ("blocked", "closed")

@@ -16,6 +16,7 @@ from taskapi.api.bodies import send_json
 from taskapi.api.moments import convert_to_utc
 from taskapi.api.operation import PREFIX, Operation
 from taskapi.api.verbs import run_verb
+from taskapi.resources.gates import GateState
 from taskapi.resources.workers import WorkerSummary
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -97,6 +98,8 @@ class GateSummary(BaseModel):
     breaker_seconds: float
     running: int
     waiting: int
+    state: GateState = Field(description="`open` if a task could start now, else what prevents it.")
+    next_at: datetime | None = Field(description="When that ends, if it is known; an estimate if the state is `full`.")
 
 
 class OverviewView(BaseModel):

@@ -52,7 +52,7 @@ def pause_queue(name: str, *, caller: Caller = SYSTEM) -> Row:
 
 
 def resume_queue(name: str, *, caller: Caller = SYSTEM) -> Row:
-    return put_gate(f"queue:{_require_known(name)}", paused=False, caller=caller)
+    return put_gate(f"queue:{_require_known(name)}", paused=False, closed_until=None, caller=caller)
 
 
 def _require_known(name: str) -> str:

@@ -69,6 +69,10 @@ def test_pause_and_resume(client: httpx2.Client, submit: Submit, fake_worker: Fa
             return False
 
     eventually(started, 5, what="started")
+    for change in ({"paused": True}, {"closed_until": "2999-01-01T00:00:00Z"}):
+        assert client.put("/api/v1/gates/queue:stage", json=change).status_code == 200
+    client.post("/api/v1/queues/stage/resume")
+    assert client.get("/api/v1/gates/queue:stage").json()["state"] == "open", "whatever has closed it"
 
 
 def test_unknown_queues(client: httpx2.Client) -> None:

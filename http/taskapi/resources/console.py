@@ -2,6 +2,8 @@
 path that has their digest, so a browser keeps them until a release changes one; nothing is loaded from elsewhere."""
 
 import hashlib
+import posixpath
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -19,9 +21,8 @@ _FOLDER = Path(__file__).parents[1] / "console"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _MINIFIED = {".js": "text/javascript", ".css": "text/css"}
 _PATH = "/console/{digest}/{path:path}"
-# What the first page needs is loaded at once, not one import after the other.
-_FIRST_FOLDERS = ("core/", "parts/", "css/")
-_FIRST_FILES = ("core.js", "pages.js", "parts.js", "pages/overview.js")
+_FIRST = ("app.js", "pages/overview.js")
+_IMPORT = re.compile(r'\b(?:from|import)\s*"([^"]+)"')
 # Trusted types: no script of ours can turn text into markup, so what tasks hold is shown as text.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
@@ -54,13 +55,19 @@ def read_console() -> Console:
     digest = hashlib.sha256(repr(sorted(contents.items())).encode()).hexdigest()[:16]
     files = {name: File(content, _TYPES[Path(name).suffix]) for name, content in contents.items()}
     base = f"console/{digest}"
-    links = "\n".join(_link(base, name) for name in files if _is_needed_first(name))
+    styles = [name for name in files if name.endswith(".css")]
+    links = "\n".join(_link(base, name) for name in [*styles, *_find_first(contents)])
     page = template.replace("<!-- LINKS -->", links).replace("FILES/", f"{base}/")
     return Console(page.encode(), files, digest)
 
 
-def _is_needed_first(name: str) -> bool:
-    return name.startswith(_FIRST_FOLDERS) or name in _FIRST_FILES
+def _find_first(contents: Mapping[str, bytes]) -> list[str]:
+    """Returns the scripts of the first page. They are loaded at once, not one import after the other."""
+    found = list(_FIRST)
+    for name in found:  # grows meanwhile
+        imported = (posixpath.join(posixpath.dirname(name), path) for path in _IMPORT.findall(contents[name].decode()))
+        found += dict.fromkeys(path for path in map(posixpath.normpath, imported) if path not in found)
+    return found
 
 
 def _link(base: str, name: str) -> str:

@@ -31,12 +31,12 @@ class CallboardApp extends View {
     this.#enter();
   }
 
-  /** Asks who we are, until the server answers; then opens the page. */
+  /** Opens the page, and asks who we are meanwhile, until the server answers. */
   async #enter() {
     if (key.refused) return;
+    this.#open();
     try {
       await caller.read();
-      this.#open();
     } catch (error) {
       if (error.status !== 401) setTimeout(() => this.#enter(), 2000);
     }
@@ -155,7 +155,7 @@ class CallboardApp extends View {
 
   #shown() {
     if (this.#error) return problem(this.#error);
-    if (!this.#page || !caller.role) return loading();
+    if (!this.#page || !(caller.role || this.#page.entry.early)) return loading();
     const { entry, parameters } = this.#page;
     return h(entry.tag, { key: entry.tag + JSON.stringify(parameters), props: { parameters } });
   }

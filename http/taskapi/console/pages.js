@@ -3,9 +3,10 @@
 const WORK = "Work";
 const SYSTEM = "System";
 
-/** `needs`: an operation; the page is not offered to callers who may not use it. `group`: its place in the navigation. */
+/** `needs`: an operation; the page is not offered to callers who may not use it. `group`: its place in the navigation. `early`:
+ *  the page begins to read before it is known what the caller may do. */
 export const PAGES = [
-  { path: "/", tag: "overview-page", file: "overview", title: "Overview", group: "" },
+  { path: "/", tag: "overview-page", file: "overview", title: "Overview", group: "", early: true },
   { path: "/tasks", tag: "tasks-page", file: "tasks", title: "Tasks", group: "" },
   { path: "/tasks/:id", tag: "task-page", file: "task", title: "Task", within: "/tasks" },
   { path: "/dead-letters", tag: "dead-letters-page", file: "dead-letters", title: "Dead letters", group: "" },

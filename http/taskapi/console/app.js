@@ -1,17 +1,11 @@
 // The frame of all pages: navigation, search, what is wrong at the moment, and the page of the address.
-import { caller } from "./core/caller.js";
-import { connection } from "./core/connection.js";
-import { h } from "./core/dom.js";
-import { duration, number } from "./core/format.js";
-import { key } from "./core/key.js";
-import { currentAddress, linkTo, match } from "./core/router.js";
-import { applyTheme, currentTheme, switchTheme } from "./core/theme.js";
-import { View } from "./core/view.js";
+import {
+  applyTheme, caller, connection, currentAddress, currentTheme, define, duration, h, join, key, linkTo, match,
+  number, switchTheme, View,
+} from "./core.js";
 import { PAGES } from "./pages.js";
-import { loading, problem } from "./parts/basics.js";
-import { counts } from "./parts/counts.js";
+import { button, counts, loading, notice, problem, showKeyboardHelp } from "./parts.js";
 import "./parts/key-prompt.js";
-import { showKeyboardHelp } from "./parts/keyboard.js";
 import "./parts/task-search.js";
 
 const UPDATED = { title: "Another release of Callboard runs now.", message: "Load this page again to get its console." };
@@ -46,20 +40,20 @@ class CallboardApp extends View {
     const { path } = currentAddress();
     this.#menu = false;
     const found = PAGES.map((entry) => ({ entry, parameters: match(entry.path, path) })).find((each) => each.parameters);
-    this.#error = null;
+    let error = null;
     if (!found) {
-      this.#page = null;
-      this.#error = { title: "There is no such page.", message: "The navigation shows all that there are." };
+      error = { title: "There is no such page.", message: "The navigation shows all that there are." };
     } else {
       try {
         await import(`./pages/${found.entry.file}.js`);
-        this.#page = found;
-        document.title = `${found.entry.title} · Callboard`;
-      } catch (error) {
-        console.error(error);
-        this.#error = connection.lostSince ? { title: "The server cannot be reached.", message: "" } : UPDATED;
+      } catch (refused) {
+        console.error(refused);
+        error = connection.lostSince ? { title: "The server cannot be reached.", message: "" } : UPDATED;
       }
+      if (currentAddress().path !== path) return; // somebody has gone on meanwhile
+      document.title = `${found.entry.title} · Callboard`;
     }
+    [this.#page, this.#error] = [found, error];
     this.update();
   }
 
@@ -77,48 +71,35 @@ class CallboardApp extends View {
   content() {
     if (key.refused) return h("key-prompt");
     return [
-      h("a", { class: "skip", href: "#main", onclick: skipToMain }, "Skip to the content"),
-      h("div", { class: "shell" }, this.#navigation(), h("main", { id: "main", tabindex: -1 }, this.#top(), this.#shown())),
+      h("a.skip", { href: "#main", onclick: skipToMain }, "Skip to the content"),
+      h("div.shell", this.#navigation(), h("main", { id: "main", tabindex: -1 }, this.#top(), this.#shown())),
     ];
   }
 
   #navigation() {
     const { path } = currentAddress();
-    const groups = new Map();
-    for (const entry of PAGES) {
-      if (entry.group === undefined || (caller.role && entry.needs && !caller.may(entry.needs))) continue;
-      groups.set(entry.group, [...(groups.get(entry.group) ?? []), entry]);
-    }
-    const isCurrent = (entry) => entry.path === (this.#page?.entry.within ?? this.#page?.entry.path ?? path);
+    const offered = PAGES.filter(({ group, needs }) => group !== undefined && !(caller.role && needs && !caller.may(needs)));
+    const current = this.#page?.entry.within ?? this.#page?.entry.path ?? path;
+    const show = ({ path: at, title }) => {
+      const count = counts.of(at);
+      const shown = count && h("span.count", { class: count.bad && "bad" }, number(count.value));
+      return h("a", { key: at, href: linkTo(at), "aria-current": at === current && "page" }, title, shown);
+    };
     return h(
       "nav",
       { "aria-label": "Pages", class: this.#menu && "open" },
       h(
-        "div",
-        { class: "brand" },
+        "div.brand",
         h("a", { href: linkTo("/") }, mark(), "Callboard"),
-        h(
-          "button",
-          { type: "button", class: "menu", "aria-expanded": String(this.#menu), onclick: () => this.#toggleMenu() },
-          "Menu",
-        ),
+        button("Menu", () => this.#toggleMenu(), { class: "menu", "aria-expanded": String(this.#menu) }),
       ),
       h(
-        "div",
-        { class: "entries" },
-        [...groups].map(([group, entries]) => [
-          group && h("div", { class: "group", key: group }, group),
-          entries.map((entry) => {
-            const count = counts.of(entry.path);
-            return h(
-              "a",
-              { key: entry.path, href: linkTo(entry.path), "aria-current": isCurrent(entry) && "page" },
-              entry.title,
-              count && h("span", { class: ["count", count.bad && "bad"] }, number(count.value)),
-            );
-          }),
+        "div.entries",
+        [...Map.groupBy(offered, ({ group }) => group)].map(([group, entries]) => [
+          group && h("div.group", { key: group }, group),
+          entries.map(show),
         ]),
-        h("div", { class: "who" }, whoAmI()),
+        h("div.who", whoAmI()),
       ),
     );
   }
@@ -130,27 +111,20 @@ class CallboardApp extends View {
 
   #top() {
     const lost = connection.lostSince;
+    const text = () => `for ${duration((Date.now() - lost) / 1000)}. Tasks go on; this page goes on when it is back.`;
+    const change = () => {
+      switchTheme();
+      this.update();
+    };
     return [
       h(
-        "header",
-        { class: "top" },
+        "header.top",
         h("task-search"),
-        h("div", { class: ["live", lost && "lost"], role: "status" }, h("i"), lost ? "No connection" : "Live"),
-        h("button", { type: "button", onclick: () => this.#switchTheme() }, currentTheme() === "dark" ? "Light" : "Dark"),
+        h("div.live", { class: lost && "lost", role: "status" }, h("i"), lost ? "No connection" : "Live"),
+        button(currentTheme() === "dark" ? "Light" : "Dark", change, { key: "theme" }),
       ),
-      lost &&
-        h(
-          "div",
-          { key: "lost", class: "notice", role: "alert" },
-          h("b", null, "The server cannot be reached"),
-          h("span", null, `for ${duration((Date.now() - lost) / 1000)}. Tasks go on; this page goes on when it is back.`),
-        ),
+      lost && notice("The server cannot be reached", text(), { key: "lost", role: "alert" }),
     ];
-  }
-
-  #switchTheme() {
-    switchTheme();
-    this.update();
   }
 
   #shown() {
@@ -160,7 +134,7 @@ class CallboardApp extends View {
     return h(entry.tag, { key: entry.tag + JSON.stringify(parameters), props: { parameters } });
   }
 }
-customElements.define("callboard-app", CallboardApp);
+define("callboard-app", CallboardApp);
 
 function skipToMain(event) {
   event.preventDefault();
@@ -173,16 +147,15 @@ function whoAmI() {
     key.forget();
     key.refuse();
   };
-  const text = [caller.name ?? "no key needed", caller.role, caller.tenant && `tenant ${caller.tenant}`].filter(Boolean).join(" · ");
-  return [text, key.text && h("button", { type: "button", class: "plain", onclick: forget }, "Use another key")];
+  const text = join([caller.name ?? "no key needed", caller.role, caller.tenant && `tenant ${caller.tenant}`], " · ");
+  return [text, key.text && button("Use another key", forget, { class: "plain" })];
 }
 
 const mark = () =>
   h(
     "svg",
     { width: 18, height: 18, viewBox: "0 0 18 18", fill: "none", stroke: "currentColor", "stroke-width": 1.7, "aria-hidden": "true" },
-    h("rect", { x: 2, y: 3, width: 14, height: 12, rx: 2 }),
-    h("path", { d: "M5 7h5M5 10h8M5 13h3" }),
+    h("path", { d: "M4 3h10a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V5a2 2 0 0 1 2-2zM5 7h5M5 10h8M5 13h3" }),
   );
 
 applyTheme();

@@ -1,6 +1,6 @@
 // The only place that calls the server. Paths are relative to the page, so it can live below any path.
 import { connection } from "./connection.js";
-import { parseJson, writeJson } from "./json.js";
+import { isGiven, parseJson, writeJson } from "./json.js";
 import { key } from "./key.js";
 
 /** An answer that is an error, as a problem document (RFC 9457), or no answer at all (status 0). */
@@ -22,7 +22,7 @@ export function urlOf(path, query) {
   const own = path.startsWith("/api/") || OUTSIDE.has(path) ? path : PREFIX + path;
   const url = new URL(own.slice(1), document.baseURI);
   for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, value);
+    if (isGiven(value)) url.searchParams.set(name, value);
   }
   return url;
 }
@@ -30,6 +30,7 @@ const OUTSIDE = new Set(["/health", "/readyz", "/openapi.json"]);
 
 export async function send(path, { method = "GET", query, body, headers, signal, stream = false } = {}) {
   const all = { ...key.headers(), ...headers };
+  const sentKey = key.text;
   if (body !== undefined) all["Content-Type"] = "application/json";
   let response;
   try {
@@ -51,7 +52,7 @@ export async function send(path, { method = "GET", query, body, headers, signal,
   const isJson = /json/.test(response.headers.get("Content-Type") ?? "");
   const answer = isJson && text ? parseJson(text) : null;
   if (!response.ok && path !== "/health") {
-    if (response.status === 401) key.refuse();
+    if (response.status === 401 && key.text === sentKey) key.refuse(); // else another one has come meanwhile
     throw new ApiError(response.status, answer ?? {});
   }
   return answer;

@@ -56,6 +56,12 @@ export function bytes(count) {
   return `${(count / 1000 ** power).toFixed(power && count / 1000 ** power < 10 ? 1 : 0)} ${units[power]}`;
 }
 
+/** The seconds from one moment to another, or to now. */
+export const secondsBetween = (begin, end) => (end ? (Date.parse(end) - Date.parse(begin)) / 1000 : secondsSince(begin));
+
+/** The texts that there are, as one. */
+export const join = (texts, separator = ", ") => texts.filter(Boolean).join(separator);
+
 /** "tq_01a1…846b": the end tells ids of one moment apart. */
 export const shortId = (id) => (id.length > 16 ? `${id.slice(0, 7)}…${id.slice(-4)}` : id);
 

@@ -23,17 +23,16 @@ export function follow(path, { after = null, onEvent, onEnd = () => {}, onError 
     try {
       const headers = last === null ? {} : { "Last-Event-ID": String(last) };
       const response = await send(path, { headers, signal: own.signal, stream: true });
-      if (response === null || response.status === 204) return finish();
+      if (response === null || response.status === 204) return finish(onEnd);
       for await (const event of readEvents(response.body)) {
         wait = FIRST_WAIT;
         if (event.id !== null) last = event.id;
         onEvent(event.kind, event.data, event.id);
-        if (event.kind === "done") return finish();
+        if (event.kind === "done") return finish(onEnd);
       }
     } catch (error) {
       if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) {
-        ended = true;
-        onError(error);
+        finish(() => onError(error));
         return;
       }
     } finally {
@@ -44,9 +43,9 @@ export function follow(path, { after = null, onEvent, onEnd = () => {}, onError 
     wait = Math.min(LONGEST_WAIT, wait * 2);
   }
 
-  function finish() {
-    ended = true;
-    onEnd();
+  function finish(tell) {
+    stop();
+    tell();
   }
 
   function change() {
@@ -56,12 +55,14 @@ export function follow(path, { after = null, onEvent, onEnd = () => {}, onError 
 
   document.addEventListener("visibilitychange", change);
   open();
-  return () => {
+  return stop;
+
+  function stop() {
     ended = true;
     clearTimeout(timer);
     controller?.abort();
     document.removeEventListener("visibilitychange", change);
-  };
+  }
 }
 
 async function* readEvents(body) {

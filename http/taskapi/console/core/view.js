@@ -1,6 +1,7 @@
 // The base of our custom elements: a view shows its content again, at most once a frame, when update() is called.
 import { render } from "./dom.js";
 import { poll } from "./poll.js";
+import { currentAddress } from "./router.js";
 
 export class View extends HTMLElement {
   #due = false;
@@ -47,6 +48,12 @@ export class View extends HTMLElement {
   hear(target, type, listener) {
     target.addEventListener(type, listener);
     this.own(() => target.removeEventListener(type, listener));
+  }
+
+  /** Calls the listener when the address changes and the page stays. */
+  hearAddress(listener) {
+    const { path } = currentAddress();
+    this.hear(window, "hashchange", () => currentAddress().path === path && listener());
   }
 
   /** Reads now and again every so many seconds while the page is visible, and updates; returns a function that reads at

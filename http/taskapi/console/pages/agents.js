@@ -1,18 +1,12 @@
 // What agents have done, with a search by words and by likeness; and which agents there are.
-import { api, readAll } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { connection } from "../core/connection.js";
-import { h } from "../core/dom.js";
-import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
-import { View, property } from "../core/view.js";
-import { card, chip, empty, link, loading, pageHead, problem } from "../parts/basics.js";
-import { showGate } from "../parts/gate-links.js";
+import { api, caller, connection, currentAddress, define, h, linkTo, readAll, replaceQuery, View } from "../core.js";
+import { button, card, chip, empty, link, loading, moreButton, pageHead, problem, select, showGate } from "../parts.js";
+import { PRIORITIES } from "../parts/work.js";
 import "./agents/agent-event.js";
 
 const STEP = 50;
 const HOWS = { "": "with all words", like: "similar to" };
 const TIMES = { "": "at any time", "1 h": "in the last hour", "24 h": "in the last day", "168 h": "in the last week", between: "between …" };
-const PRIORITIES = ["critical", "high", "medium", "low"];
 const readAddress = () => Object.fromEntries(currentAddress().query);
 const isLike = ({ how, text }) => how === "like" && Boolean(text?.trim());
 
@@ -23,29 +17,20 @@ class AgentsPage extends View {
   #found = null; // {items, more, note, method}
   #foundFor = null;
   #most = STEP;
-  #error = null;
-  #again = () => {};
 
   start() {
     this.poll(async (signal) => {
       this.#agents = (await api.get("/agents", {}, { signal })).items;
     }, 60);
-    this.#again = this.poll((signal) => this.#read(signal), 3);
-    this.hear(window, "hashchange", () => currentAddress().path === "/agents" && this.#ask(readAddress()));
+    this.again = this.poll((signal) => this.#read(signal), 3);
+    this.hearAddress(() => this.#ask(readAddress()));
   }
 
   async #read(signal) {
     const asked = this.#asked;
     if (isLike(asked) && asked === this.#foundFor) return; // a provider may want money for each search
-    try {
-      const found = await this.#find(asked, signal);
-      if (asked === this.#asked) [this.#found, this.#foundFor, this.#error] = [found, asked, null];
-    } catch (error) {
-      if (error.status) this.#error = error;
-      this.update();
-      throw error;
-    }
-    if (asked !== this.#asked) this.#again();
+    const found = await this.#find(asked, signal);
+    if (asked === this.#asked) [this.#found, this.#foundFor] = [found, asked];
   }
 
   async #find(asked, signal) {
@@ -64,9 +49,9 @@ class AgentsPage extends View {
     const isNew = JSON.stringify(asked) !== JSON.stringify(this.#asked);
     this.#form = asked;
     if (isNew) {
-      [this.#asked, this.#most, this.#error] = [asked, STEP, null];
+      [this.#asked, this.#most, this.error] = [asked, STEP, null];
       replaceQuery(asked);
-      this.#again();
+      this.again();
     }
     this.update();
   }
@@ -84,28 +69,31 @@ class AgentsPage extends View {
     return [
       pageHead("Agents"),
       this.#filters(),
-      h("div", { class: "grid agents" }, card({ title: "What they have done", span: 8 }, this.#events()), card({ title: "Which there are", span: 4 }, this.#catalog())),
+      h("div.grid.agents", card({ title: "What they have done", span: 8 }, this.#events()), card({ title: "Which there are", span: 4 }, this.#catalog())),
     ];
   }
 
   #filters() {
     const { agent_name: agent, task_type: type, tenant, text, how, time, from, to } = this.#form;
     const known = this.#agents.filter((each) => !agent || each.agent_name === agent);
-    const input = (name, label, value, more) => h("input", { key: name, name, "aria-label": label, placeholder: label, value: value ?? "", autocomplete: "off", ...more });
+    const input = (name, label, value = "", more) =>
+      h("input", { key: name, name, "aria-label": label, placeholder: label, value, autocomplete: "off", ...more });
+    const choice = (name, label, value = "", choices) =>
+      select({ key: name, name, "aria-label": label, value }, Object.entries(choices));
     return h(
-      "form",
+      "form.pills",
       {
-        class: "pills", role: "search", "aria-label": "Search the events",
+        role: "search", "aria-label": "Search the events",
         oninput: (event) => this.#change(event, false),
         onchange: (event) => this.#change(event, true),
         onsubmit: (event) => (event.preventDefault(), this.#change(event, true)),
       },
-      select("agent_name", "Agent", agent, { "": "all agents", ...same(this.#agents, "agent_name", agent) }),
-      select("task_type", "Task type", type, { "": "all task types", ...same(known, "task_type", type) }),
-      select("how", "How to search", how, HOWS),
+      choice("agent_name", "Agent", agent, { "": "all agents", ...same(this.#agents, "agent_name", agent) }),
+      choice("task_type", "Task type", type, { "": "all task types", ...same(known, "task_type", type) }),
+      choice("how", "How to search", how, HOWS),
       input("text", how ? "A text" : "Words", text, { type: "search", maxlength: 500 }),
       !isLike(this.#form) && [
-        select("time", "Time", time, TIMES),
+        choice("time", "Time", time, TIMES),
         time === "between" && [input("from", "From", from, { type: "datetime-local" }), input("to", "Until", to, { type: "datetime-local" })],
       ],
       caller.tenant === null && input("tenant", "Tenant", tenant, { maxlength: 200 }),
@@ -114,47 +102,42 @@ class AgentsPage extends View {
 
   #events() {
     const found = this.#found;
-    if (this.#error) return problem(this.#error);
+    if (this.error) return problem(this.error);
     if (!found) return loading();
     const isFiltered = Object.keys(this.#asked).length > 0;
     const older = () => {
       this.#most += 2 * STEP;
-      this.#again();
+      this.again();
     };
     return [
-      found.note && h("p", { class: "dim" }, found.note),
+      found.note && h("p.dim", found.note),
       found.items.map((event) => h("agent-event", { key: event.event_id, props: { event, isScored: found.method === "vector" } })),
       found.items.length === 0 &&
         (isFiltered
-          ? empty("Nothing like this has been done.", h("button", { type: "button", onclick: () => this.#ask({}) }, "Show everything"))
+          ? empty("Nothing like this has been done.", button("Show everything", () => this.#ask({})))
           : empty("No agent has done anything yet.", "What it does is kept here when its task completes, and agents recall it.")),
-      found.more && h("button", { type: "button", class: "more", onclick: older }, "Show older ones"),
+      found.more && moreButton(older, "Show older ones"),
     ];
   }
 
   #catalog() {
     const mayGive = caller.may("POST /tasks");
-    return h("ul", null, this.#agents.map((each) => {
+    return h("ul", this.#agents.map((each) => {
       const { agent_name: agent, task_type: type, description, priority, role, gates } = each;
       const work = linkTo("/submit", { work: `agent:${agent}/${type}` });
       return h(
         "li",
         { key: `${agent}/${type}` },
-        h("header", null, link(linkTo("/agents", { agent_name: agent, task_type: type }), `${agent} · ${type}`, { class: "strong" }),
+        h("header", link(linkTo("/agents", { agent_name: agent, task_type: type }), `${agent} · ${type}`, { class: "strong" }),
           role === "operator" && chip("for operators", "waiting"),
           mayGive && caller.mayGive(each) && link(work, "Give it work", { class: "like" })),
-        h("p", null, description),
-        h("small", null, `${PRIORITIES[priority]} priority`, gates.map((gate) => [" · ", showGate(gate)])),
+        h("p", description),
+        h("small", `${PRIORITIES[priority]} priority`, gates.map((gate) => [" · ", showGate(gate)])),
       );
     }));
   }
 }
-property(AgentsPage, "parameters");
-customElements.define("agents-page", AgentsPage);
+define("agents-page", AgentsPage);
 
 const same = (agents, field, chosen) =>
   Object.fromEntries([...agents.map((each) => each[field]), chosen].filter(Boolean).map((name) => [name, name]));
-
-const select = (name, label, chosen, options) =>
-  h("select", { key: name, name, "aria-label": label, value: chosen ?? "" },
-    Object.entries(options).map(([value, text]) => h("option", { key: value, value }, text)));

@@ -1,6 +1,8 @@
 // A gate: its last hour, who holds it and who waits, its limits and who has changed them.
-import { api, caller, connection, define, h, linkTo, number, plural, View } from "../core.js";
-import { actionButton, askForm, button, card, code, gatePath, linePlot, link, loading, problem, since, toast } from "../parts.js";
+import { api, caller, connection, define, h, number, plural, View } from "../core.js";
+import {
+  actionButton, askForm, button, card, code, crumbs, field, gatePath, linePlot, loading, moreButton, notice, problem, since, toast,
+} from "../parts.js";
 import "./gates/gate-limits.js";
 import { addSamples, makePlots } from "./gates/history.js";
 import { changesTable, holdersTable, waitersTable } from "./gates/tables.js";
@@ -41,7 +43,7 @@ class GatePage extends View {
   content() {
     const { key } = this.parameters;
     return [
-      h("p.crumbs", link(linkTo("/gates"), "Gates"), " / ", code(key)),
+      crumbs("Gates", "/gates", key),
       this.error && problem(this.error),
       this.error?.status === 404 && h("p.dim", "A gate without settings is shown while tasks use it or wait for it."),
       this.#gate ? this.#show(this.#gate) : !this.error && loading(),
@@ -76,7 +78,7 @@ class GatePage extends View {
       this.#most[name] = MOST;
       this.again();
     };
-    return card({ key: name, title, note, span }, show(items), more && items.length < MOST && button("Show more", showMore, { class: "more" }));
+    return card({ key: name, title, note, span }, show(items), more && items.length < MOST && moreButton(showMore));
   }
 
   #acts(gate) {
@@ -103,7 +105,7 @@ class GatePage extends View {
       action: "Close",
       fields: () => [
         h("p.dim", "No task starts here until then; those that run go on, and no attempt is used."),
-        h("label", "Minutes", h("input", { name: "minutes", type: "number", min: "0.1", step: "any", value: "5", required: true })),
+        field("Minutes", { name: "minutes", type: "number", min: 0.1, step: "any", value: "5", required: true }),
       ],
       send: (form) => {
         const end = new Date(connection.now() + 60_000 * form.get("minutes"));
@@ -146,10 +148,7 @@ function notices(gate) {
   const differs = differences(gate);
   return [
     breaker &&
-      h("div.notice", { key: "breaker" },
-        h("b", `The breaker is ${breaker}`),
-        h("span", "for ", since(gate.breaker_changed_at), `: too many calls have failed. ${waits}, no attempts are spent; `, nextStart(gate), "."),
-      ),
+      notice(`The breaker is ${breaker}`, ["for ", since(gate.breaker_changed_at), `: too many calls have failed. ${waits}, no attempts are spent; `, nextStart(gate), "."]),
     differs.length > 0 && h("div.differs", { key: "differs" }, differs.map((text) => h("p", text)), h("p.faint", "A deploy does not undo it.")),
   ];
 }

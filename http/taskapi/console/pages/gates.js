@@ -1,6 +1,6 @@
 // All gates: what keeps tasks from starting, and when the next one starts. Those in use come first.
 import { currentAddress, define, h, number, plural, readAll, replaceQuery, View } from "../core.js";
-import { button, card, code, empty, loading, pageHead, problem, row, showGate, sparkline, table } from "../parts.js";
+import { button, card, code, empty, loading, moreButton, pageHead, problem, row, showGate, sparkline, table } from "../parts.js";
 import { differences, nextStart, rateOf, stateChip, useOf } from "./gates/words.js";
 
 const SECONDS = 2;
@@ -71,7 +71,7 @@ class GatesPage extends View {
     return card(
       { key: title, title, note: `${plural(shown.length, "gate")}${hasMore ? " so far" : ""}`, class: "gates" },
       shown.length ? table({ "aria-label": title }, COLUMNS, shown.map((gate) => this.#row(gate))) : empty("Nothing runs behind a gate, and nothing waits."),
-      hasMore && button("Show more gates", showMore, { class: "more" }),
+      hasMore && moreButton(showMore, "Show more gates"),
     );
   }
 

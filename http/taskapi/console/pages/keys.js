@@ -1,49 +1,34 @@
 // API keys: who may use the server. The secret of a new one is shown once.
-import { api, readAll } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { h } from "../core/dom.js";
-import { number, plural, shortId } from "../core/format.js";
-import { key as own } from "../core/key.js";
-import { View, property } from "../core/view.js";
-import { actionButton } from "../parts/action-button.js";
-import { card, chip, code, copyButton, empty, loading, pageHead, problem, row, table } from "../parts/basics.js";
-import { showDialog } from "../parts/dialogs.js";
-import { askForm } from "../parts/form-dialog.js";
-import { moment } from "../parts/moment-text.js";
-import { toast } from "../parts/toasts.js";
+import { api, caller, define, h, key as own, number, plural, readAll, shortId, View } from "../core.js";
+import {
+  actionButton, askForm, button, card, chip, code, copyButton, empty, field, loading, moment, moreButton, pageHead, problem,
+  row, select, showDialog, table, toast,
+} from "../parts.js";
 
 const ROLES = { operator: "does everything", submitter: "gives work, and stops it", reader: "only looks" };
 const COLUMNS = ["Name", "Role", "Tenant", "Requests a minute", "Created", "Last use", ""];
+const faint = (...text) => h("span.faint", ...text);
 
 class KeysPage extends View {
   #keys = null;
   #most = 100;
-  #error = null;
-  #again = () => {};
 
   start() {
-    this.#again = this.poll(async (signal) => {
-      try {
-        [this.#keys, this.#error] = [await readAll("/keys", { limit: 100 }, { most: this.#most + 1, signal }), null];
-      } catch (error) {
-        if (error.status) this.#error = error;
-        this.update();
-        throw error;
-      }
+    this.again = this.poll(async (signal) => {
+      this.#keys = await readAll("/keys", { limit: 100 }, { most: this.#most + 1, signal });
     }, 5);
   }
 
   content() {
     const shown = this.#keys?.slice(0, this.#most) ?? [];
-    const valid = shown.filter((each) => !each.revoked_at);
-    const revoked = shown.filter((each) => each.revoked_at);
+    const [valid, revoked] = [false, true].map((is) => shown.filter((each) => Boolean(each.revoked_at) === is));
     const more = () => {
       this.#most += 500;
-      this.#again();
+      this.again();
     };
     return [
-      pageHead("Keys", caller.may("POST /keys") && h("button", { type: "button", class: "primary", onclick: () => this.#create() }, "New key")),
-      this.#error && problem(this.#error),
+      pageHead("Keys", caller.may("POST /keys") && button("New key", () => this.#create(), { class: "primary" })),
+      this.error && problem(this.error),
       this.#keys
         ? [
             card(
@@ -51,9 +36,9 @@ class KeysPage extends View {
               valid.length ? this.#list("Valid keys", valid) : empty("No keys yet.", "This server answers programs of its own machine, and asks for no key. With the first key, it asks everybody for one."),
             ),
             revoked.length > 0 && card({ key: "revoked", title: "Revoked", class: "below" }, this.#list("Revoked keys", revoked)),
-            this.#keys.length > this.#most && h("button", { type: "button", class: "more", onclick: more }, "Show older ones"),
+            this.#keys.length > this.#most && moreButton(more, "Show older ones"),
           ]
-        : !this.#error && loading(),
+        : !this.error && loading(),
     ];
   }
 
@@ -62,66 +47,63 @@ class KeysPage extends View {
   }
 
   #row(each) {
-    const { key_id: id, name, role, tenant, rate_limit: rate, created_at: at, created_by: by, last_used_at: used } = each;
+    const { key_id: id, name, role, tenant, rate_limit: rate, last_used_at: used } = each;
+    const happened = (at, by) => [moment(at), by && h("div.faint", "by ", by)];
     return row(
       id,
-      [h("b", null, name), " ", isOwn(each) && chip("in use here", "running"), h("div", { class: "faint" }, code(shortId(id)))],
+      [h("b", name), " ", isOwn(each) && chip("in use here", "running"), h("div.faint", code(shortId(id)))],
       h("span", { title: ROLES[role] }, role),
-      tenant ?? h("span", { class: "faint" }, "all"),
-      rate === null ? h("span", { class: "faint" }, "any number") : number(rate),
-      [moment(at), by && h("div", { class: "faint" }, "by ", by)],
-      used ? moment(used) : h("span", { class: "faint" }, "never"),
+      tenant ?? faint("all"),
+      rate === null ? faint("any number") : number(rate),
+      happened(each.created_at, each.created_by),
+      used ? moment(used) : faint("never"),
       each.revoked_at
-        ? ["revoked ", moment(each.revoked_at), each.revoked_by && h("div", { class: "faint" }, "by ", each.revoked_by)]
+        ? ["revoked ", happened(each.revoked_at, each.revoked_by)]
         : caller.may("DELETE /keys/{key_id}") && this.#revoke(each),
     );
   }
 
   #revoke(each) {
     const { key_id: id, name, last_used_at: used } = each;
-    return actionButton({
-      label: "Revoke",
-      name: `Revoke ${name}`,
-      tone: "danger",
-      ask: {
-        title: `Revoke the key ${name}?`,
-        action: "Revoke",
-        text: [
-          h("p", null, "Whoever uses it is refused from now on; its open streams end. Work that it has given goes on. This cannot be undone."),
-          used && h("p", null, "It was last used ", moment(used), "."),
-          isOwn(each) && h("p", { class: "field-error" }, "It is the key of this page, which will ask for another one."),
-        ],
-      },
-      act: async () => {
-        await api.delete(`/keys/${id}`);
-        toast(`${name} is revoked.`);
-        this.#again();
-      },
-    });
+    const text = [
+      h("p", "Whoever uses it is refused from now on; its open streams end. Work that it has given goes on. This cannot be undone."),
+      used && h("p", "It was last used ", moment(used), "."),
+      isOwn(each) && h("p.field-error", "It is the key of this page, which will ask for another one."),
+    ];
+    const act = async () => {
+      await api.delete(`/keys/${id}`);
+      toast(`${name} is revoked.`);
+      this.again();
+    };
+    const ask = { title: `Revoke the key ${name}?`, action: "Revoke", text };
+    return actionButton({ label: "Revoke", name: `Revoke ${name}`, tone: "danger", ask, act });
   }
 
   async #create() {
     const isFirst = !this.#keys?.length;
     const made = await askForm({ title: "New key", action: "Create", fields: () => fields(isFirst), send: (form) => api.post("/keys", read(form)) });
     if (!made) return;
-    this.#again();
+    this.again();
     await showDialog({ title: `The key ${made.name}`, content: ({ close }) => secret(made, isFirst, close) });
   }
 }
-property(KeysPage, "parameters");
-customElements.define("keys-page", KeysPage);
+define("keys-page", KeysPage);
 
 const isOwn = ({ key_id: id }) => own.text?.slice(4, 36) === id.slice(3);
 
-const text = (label, name, more) => h("label", null, label, h("input", { name, maxlength: 200, autocomplete: "off", ...more }));
-
 const fields = (isFirst) => [
-  isFirst && h("p", { class: "dim" }, "From the first key on, everybody is asked for one, this page as well: give it the role operator and no tenant."),
-  text("Name: who uses it", "name", { required: true }),
-  h("label", null, "Role", h("select", { name: "role" }, Object.entries(ROLES).map(([role, does]) =>
-    h("option", { value: role, selected: role === (isFirst ? "operator" : "submitter") }, `${role}: ${does}`)))),
-  text("Tenant, if it may see only this one", "tenant"),
-  text("Requests a minute, at each server; empty: any number", "rate_limit", { type: "number", min: 1, max: 1e6 }),
+  isFirst && h("p.dim", "From the first key on, everybody is asked for one, this page as well: give it the role operator and no tenant."),
+  field("Name: who uses it", { name: "name", maxlength: 200, required: true }),
+  h(
+    "label",
+    "Role",
+    select(
+      { name: "role", created: (element) => (element.value = isFirst ? "operator" : "submitter") },
+      Object.entries(ROLES).map(([role, does]) => [role, `${role}: ${does}`]),
+    ),
+  ),
+  field("Tenant, if it may see only this one", { name: "tenant", maxlength: 200 }),
+  field("Requests a minute, at each server; empty: any number", { name: "rate_limit", type: "number", min: 1, max: 1e6 }),
 ];
 
 const read = (form) => ({
@@ -137,13 +119,12 @@ const secret = (made, isFirst, close) => {
     close();
   };
   return [
-    h("div", { class: "dialog-text" }, h("p", null, "Copy it now: nobody can read it later."), code(made.key, { class: "secret" })),
+    h("div.dialog-text", h("p", "Copy it now: nobody can read it later."), code(made.key, { class: "secret" })),
     h(
-      "div",
-      { class: "dialog-acts" },
+      "div.dialog-acts",
       copyButton("Copy", made.key),
-      isFirst && h("button", { type: "button", onclick: use }, "Use it here"),
-      h("button", { type: "button", class: "primary", onclick: () => close() }, "I have kept it"),
+      isFirst && button("Use it here", use),
+      button("I have kept it", () => close(), { class: "primary" }),
     ),
   ];
 };

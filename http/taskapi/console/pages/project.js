@@ -1,53 +1,45 @@
 // One project: its queue, the run that is under way, its statistics and its items, live.
-import { api, duration, follow, h, linkTo, number, plural, define, View } from "../core.js";
-import { card, code, empty, facts, link, loading, moment, problem } from "../parts.js";
+import { api, define, duration, follow, h, number, plural, View } from "../core.js";
+import { card, crumbs, empty, facts, loading, moment, problem, stack } from "../parts.js";
 import "./projects/items.js";
 import "./projects/live-run.js";
 import { queueActs } from "./projects/queue-acts.js";
-import { may, projectPath, queueChip, queueTime, showNotice, stack } from "./projects/queue.js";
+import { may, projectPath, queueChip, queueTime, showNotice } from "./projects/queue.js";
 
 class ProjectPage extends View {
   #project = null;
   #statistics = null;
   #changes = 0; // events of the stream
-  #error = null;
   #notice = null;
-  #tools = { say: (notice) => this.#set({ notice }), again: () => this.#again() };
-  #again = () => {};
+  #tools = { say: (notice) => this.#say(notice), again: () => this.again() };
 
   start() {
     const path = projectPath(this.parameters.id);
-    this.#again = this.poll(async (signal) => {
-      try {
-        const read = (each) => api.get(path + each, {}, { signal });
-        [this.#project, this.#statistics] = await Promise.all([read(""), read("/queue/statistics")]);
-        this.#error = null;
-      } catch (error) {
-        if (error.status) this.#set({ error });
-        throw error;
-      }
+    this.again = this.poll(async (signal) => {
+      const read = (each) => api.get(path + each, {}, { signal });
+      [this.#project, this.#statistics] = await Promise.all([read(""), read("/queue/statistics")]);
     }, 15);
     const onEvent = () => {
       this.#changes += 1;
-      this.#again();
+      this.again();
     };
-    this.own(follow(`${path}/queue/stream`, { onEvent, onError: (error) => this.#set({ error }) }));
+    this.own(follow(`${path}/queue/stream`, { onEvent, onError: () => this.again() }));
   }
 
-  #set({ notice = this.#notice, error = this.#error }) {
-    [this.#notice, this.#error] = [notice, error];
+  #say(notice) {
+    this.#notice = notice;
     this.update();
   }
 
   content() {
     const project = this.#project;
-    const error = this.#error && problem(this.#error);
-    const crumbs = h("div.crumbs", link(linkTo("/projects"), "Projects"), " / ", code(this.parameters.id));
-    if (!project) return [crumbs, error || loading()];
+    const error = this.error && problem(this.error);
+    const path = crumbs("Projects", "/projects", this.parameters.id);
+    if (!project) return [path, error || loading()];
     const { is_running: running, mode, current_run_id: runId, should_stop: stopping } = project.queue_state;
     const count = this.#statistics.runs_since_start;
     return [
-      crumbs,
+      path,
       h(
         "div.head",
         h("h1", project.name),
@@ -56,7 +48,7 @@ class ProjectPage extends View {
         h("div.acts", { role: "group", "aria-label": "The queue" }, queueActs(project, this.#tools)),
       ),
       error,
-      this.#notice && showNotice(this.#notice, () => this.#set({ notice: null })),
+      this.#notice && showNotice(this.#notice, () => this.#say(null)),
       stack(project.items),
       h(
         "div.grid",

@@ -1,9 +1,10 @@
 // All projects with the state of their queues. Several are started and stopped at once, with a receipt for each.
-import { api, caller, goTo, h, linkTo, number, plural, define, readAll, View } from "../core.js";
-import { actionButton, askForm, card, chip, code, empty, link, loading, pageHead, problem } from "../parts.js";
+import { api, caller, define, goTo, h, number, plural, readAll, View } from "../core.js";
+import {
+  actionButton, askForm, button, card, chip, code, empty, field, link, linkToTask, loading, moreButton, pageHead, problem, stack,
+} from "../parts.js";
 import { queueActs } from "./projects/queue-acts.js";
-import { countItems, may, projectPath, queueChip, queueTime, showNotice, stack } from "./projects/queue.js";
-import { linkToTask } from "./task/waiting.js";
+import { countItems, may, projectPath, queueChip, queueTime, showNotice } from "./projects/queue.js";
 
 const STEP = 100; // projects that are shown at first, and with each wish for more
 
@@ -12,30 +13,23 @@ class ProjectsPage extends View {
   #most = STEP;
   #selected = new Set();
   #notice = null;
-  #error = null;
-  #again = () => {};
+  #tools = { say: (notice) => this.#say(notice), again: () => this.again() };
 
   start() {
-    this.#again = this.poll(async (signal) => {
-      try {
-        this.#projects = await readAll("/projects", { limit: STEP }, { most: this.#most, signal });
-        this.#error = null;
-      } catch (error) {
-        if (error.status) this.#error = error;
-        this.update();
-        throw error;
-      }
+    this.again = this.poll(async (signal) => {
+      this.#projects = await readAll("/projects", { limit: STEP }, { most: this.#most, signal });
     }, 2);
   }
 
   content() {
     const all = this.#projects;
     const create = caller.may("POST /projects");
+    const none = () => empty("No projects yet.", "A project is a list of items that agents do, one after the other.", create && " Create one, and add its items.");
     return [
-      pageHead("Projects", create && h("button.primary", { type: "button", onclick: createProject }, "New project")),
-      this.#error && problem(this.#error),
+      pageHead("Projects", create && button("New project", createProject, { class: "primary" })),
+      this.error && problem(this.error),
       this.#notice && showNotice(this.#notice, () => this.#say(null)),
-      all ? card({}, all.length ? this.#list(all) : empty("No projects yet.", "A project is a list of items that agents do, one after the other.", create && " Create one, and add its items.")) : loading(),
+      all ? card({}, all.length ? this.#list(all) : none()) : loading(),
     ];
   }
 
@@ -47,15 +41,18 @@ class ProjectsPage extends View {
   #list(all) {
     const chosen = all.filter((each) => this.#selected.has(each.project_id));
     const canAct = may("run");
-    const heads = ["Project", "Queue", "Items", "Time"].map((name) => h("th", { key: name }, name));
+    const showMore = () => {
+      this.#most += STEP;
+      this.again();
+    };
     return [
       canAct && this.#chosenActs(chosen),
       h(
         "table.projects",
-        h("thead", h("tr", canAct && h("th", this.#pick("Select all", all)), heads, h("th"))),
+        h("thead", h("tr", canAct && h("th", this.#pick("Select all", all)), ["Project", "Queue", "Items", "Time", ""].map((name) => h("th", name)))),
         h("tbody", all.map((each) => this.#row(each, canAct))),
       ),
-      all.length >= this.#most && h("button", { type: "button", onclick: () => this.#showMore() }, "Show more"),
+      all.length >= this.#most && moreButton(showMore),
     ];
   }
 
@@ -76,24 +73,24 @@ class ProjectsPage extends View {
       "tr",
       { key: id, "aria-selected": this.#selected.has(id) && "true" },
       canAct && h("td", this.#pick(`Select ${name}`, [project])),
-      h("td.name", link(linkTo(projectPath(id)), name, { class: "strong" }), h("small", code(id), tenant && ` · ${tenant}`)),
+      h("td.name", link(projectPath(id), name, { class: "strong" }), h("small", code(id), tenant && ` · ${tenant}`)),
       h("td", queueChip(project)),
       h("td.share", stack(items), h("small", `${number(items.completed)} of ${number(countItems(items))}`, items.failed > 0 && h("b", ` · ${number(items.failed)} failed`))),
       h("td.dim", queueTime(state)),
-      h("td.acts", queueActs(project, { say: (notice) => this.#say(notice), again: this.#again }, true)),
+      h("td.acts", queueActs(project, this.#tools, true)),
     );
   }
 
   #chosenActs(chosen) {
     const disabled = !chosen.length;
-    const button = (label, verb, mode) => actionButton({ key: label, label, disabled, act: () => this.#actOnMany(verb, chosen, mode) });
+    const act = (label, verb, mode) => actionButton({ key: label, label, disabled, act: () => this.#actOnMany(verb, chosen, mode) });
     return h(
       "div.chosen",
       { role: "group", "aria-label": "Selected projects" },
       h("span.dim", { role: "status" }, disabled ? "Select projects to start or stop several at once." : `${plural(chosen.length, "project")} selected`),
-      button("Play selected", "run", "single"),
-      button("Loop selected", "run", "loop"),
-      button("Stop selected", "stop"),
+      act("Play selected", "run", "single"),
+      act("Loop selected", "run", "loop"),
+      act("Stop selected", "stop"),
     );
   }
 
@@ -110,25 +107,15 @@ class ProjectsPage extends View {
       tone: done === outcomes.length ? "completed" : "waiting",
       content: h("ul", outcomes.map((each, index) => showOutcome(each, projects[index], verb))),
     });
-    this.#again();
-  }
-
-  #showMore() {
-    this.#most += STEP;
-    this.#again();
+    this.again();
   }
 }
 define("projects-page", ProjectsPage);
 
 function showOutcome({ success, run_id: run, error, detail }, { project_id: id, name, queue_state: state }, verb) {
-  const [word, tone] = !success
-    ? ["refused", "dead"]
-    : verb === "run"
-      ? ["started", "completed"]
-      : state.is_running
-        ? ["stops after its item", "completed"]
-        : ["was not running", "canceled"];
-  return h("li", { key: id }, chip(word, tone), link(linkTo(projectPath(id)), name), detail && h("span", detail, " ", code(error)), run && linkToTask(run));
+  const stops = state.is_running ? ["stops after its item", "completed"] : ["was not running", "canceled"];
+  const outcome = !success ? ["refused", "dead"] : verb === "run" ? ["started", "completed"] : stops;
+  return h("li", { key: id }, chip(...outcome), link(projectPath(id), name), detail && h("span", detail, " ", code(error)), run && linkToTask(run));
 }
 
 async function createProject() {
@@ -136,8 +123,8 @@ async function createProject() {
     title: "New project",
     action: "Create",
     fields: () => [
-      h("label", "Name", h("input", { name: "name", required: true, maxlength: 200, autocomplete: "off" })),
-      !caller.tenant && h("label", "Tenant, if it belongs to one", h("input", { name: "tenant", maxlength: 200, autocomplete: "off" })),
+      field("Name", { name: "name", required: true, maxlength: 200 }),
+      !caller.tenant && field("Tenant, if it belongs to one", { name: "tenant", maxlength: 200 }),
     ],
     send: (form) => api.post("/projects", { name: form.get("name"), tenant: form.get("tenant") || null }),
   });

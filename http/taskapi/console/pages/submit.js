@@ -1,17 +1,10 @@
 // Gives an actor or an agent work: a form for its payload, or JSON; what it will cost; and what becomes of it.
-import { api } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { h } from "../core/dom.js";
-import { duration, plural } from "../core/format.js";
-import { parseJson, writeJson } from "../core/json.js";
-import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
-import { View, property } from "../core/view.js";
-import { card, copyButton, empty, facts, loading, pageHead, problem } from "../parts/basics.js";
-import { curlOf } from "../parts/curl.js";
-import "../parts/json-editor.js";
-import "../parts/live-task.js";
-import "../parts/schema-form.js";
+import { api, caller, currentAddress, define, duration, h, join, parseJson, plural, replaceQuery, View, writeJson } from "../core.js";
+import { button, card, copyButton, curlOf, empty, facts, link, loading, pageHead, problem, submitButton } from "../parts.js";
 import { findWork, readWork, schemaOf, workSelect } from "../parts/work.js";
+import "../parts/json-editor.js";
+import "../parts/schema-form.js";
+import "../parts/live-task.js";
 
 const MOST_SHOWN = 5; // tasks
 const PREVIEW_AFTER = 300; // milliseconds
@@ -21,6 +14,7 @@ class SubmitPage extends View {
   #work = null;
   #chosen = null;
   #schema = null;
+  #error = null; // what the server has said about what was submitted
   #options = null; // the schema of what can be said about a task beside its payload
   #document = null; // the OpenAPI document, to which the references in it refer
   #begin = undefined; // the payload that the form begins with
@@ -28,7 +22,6 @@ class SubmitPage extends View {
   #form = null; // elements
   #optionsForm = null;
   #editor = null;
-  #error = null;
   #sent = null; // {text, key}: a request of which nobody knows yet whether it has arrived
   #busy = false;
   #preview = null; // what it will cost, or {error}
@@ -39,10 +32,8 @@ class SubmitPage extends View {
   start() {
     if (!caller.may("POST /tasks")) return;
     this.#tasks = (currentAddress().query.get("tasks") ?? "").split(",").filter(Boolean);
-    this.poll(async (signal) => {
-      if (!this.#work) await this.#readAll(signal);
-    }, 60);
-    this.hear(window, "hashchange", () => this.#work && this.#followAddress());
+    this.poll((signal) => this.#work || this.#readAll(signal), 60);
+    this.hearAddress(() => this.#work && this.#followAddress());
     this.own(() => clearTimeout(this.#previewTimer));
   }
 
@@ -85,8 +76,9 @@ class SubmitPage extends View {
     this.update();
   }
 
+  /** The answer to a request may come when somebody is on another page. */
   #noteAddress() {
-    replaceQuery({ work: this.#chosen?.id, tasks: this.#tasks.join(",") });
+    if (currentAddress().path === "/submit") replaceQuery({ work: this.#chosen?.id, tasks: this.#tasks.join(",") });
   }
 
   /** Returns the payload, or undefined if it cannot be read; what is wrong is shown then. */
@@ -218,20 +210,19 @@ class SubmitPage extends View {
     if (!caller.may("POST /tasks")) {
       return [pageHead("Submit"), empty("Your key may read only.", "A key with the role submitter may submit tasks.")];
     }
-    if (!this.#work) return [pageHead("Submit"), this.#error ? problem(this.#error) : loading()];
+    if (!this.#work) return [pageHead("Submit"), this.error ? problem(this.error) : loading()];
     const body = () => ({ actor: this.#chosen.actor, payload: this.#peek() ?? {}, ...this.#optionsForm?.peek() });
     return [
       pageHead("Submit", this.#chosen && copyButton("Copy as curl", () => curlOf("POST", "/tasks", body()))),
       h(
-        "div",
-        { class: "grid submit" },
+        "div.grid.submit",
         h(
-          "form",
-          { class: "card span-7", novalidate: true, onsubmit: (event) => this.#submit(event), onkeydown: submitOnEnter },
+          "form.card.span-7",
+          { novalidate: true, onsubmit: (event) => this.#submit(event), onkeydown: submitOnEnter },
           this.#choice(),
-          this.#chosen && this.#fields(),
+          this.#chosen ? this.#fields() : this.#error && problem(this.#error),
         ),
-        h("div", { class: "aside span-5" }, this.#chosen && this.#expectations(), this.#results()),
+        h("div.aside.span-5", this.#chosen && this.#expectations(), this.#results()),
       ),
     ];
   }
@@ -239,54 +230,44 @@ class SubmitPage extends View {
   #choice() {
     const choose = (event) => this.#choose(this.#work.find((each) => each.id === event.target.value));
     return h(
-      "div",
-      { class: "field" },
+      "div.field",
       h("label", { for: "work" }, "What to run"),
       workSelect(this.#work, this.#chosen, { id: "work", onchange: choose }),
-      this.#chosen?.description && h("p", { class: "hint" }, this.#chosen.description),
+      this.#chosen?.description && h("p.hint", this.#chosen.description),
     );
   }
 
   #fields() {
-    const onForm = (form) => {
-      this.#form = form;
-      form.addEventListener("change", () => this.#changed());
-    };
-    const onEditor = (editor) => {
-      this.#editor = editor;
-      editor.addEventListener("change", () => this.#changed());
-    };
+    const onchange = () => this.#changed();
     const isJson = this.#json !== null;
-    const as = (json) => ({ type: "button", "aria-pressed": String(json === isJson), onclick: () => json !== isJson && this.#switch() });
+    const as = (label, json) => button(label, () => json !== isJson && this.#switch(), { "aria-pressed": String(json === isJson) });
     return [
-      h("div", { key: "mode", class: "mode" }, h("h2", null, "Payload"), h("span", { class: "switch" }, h("button", as(false), "Form"), h("button", as(true), "JSON"))),
+      h("div.mode", { key: "mode" }, h("h2", "Payload"), h("span.switch", as("Form", false), as("JSON", true))),
       isJson
-        ? h("json-editor", { key: `json-${this.#chosen.id}`, props: { text: this.#json, label: "Payload" }, created: onEditor })
-        : h("schema-form", { key: `form-${this.#chosen.id}`, props: { begin: this.#begin, schema: this.#schema }, created: onForm }),
+        ? h("json-editor", { key: `json-${this.#chosen.id}`, props: { text: this.#json, label: "Payload" }, created: (editor) => (this.#editor = editor), onchange })
+        : h("schema-form", { key: `form-${this.#chosen.id}`, props: { begin: this.#begin, schema: this.#schema }, created: (form) => (this.#form = form), onchange }),
       h(
         "details",
         { key: "options" },
-        h("summary", null, "Options", h("small", { class: "faint" }, " priority, queue, delay, target, dedup key and others")),
+        h("summary", "Options", h("small.faint", " priority, queue, delay, target, dedup key and others")),
         h("schema-form", {
           props: { root: this.#document, schema: this.#options },
-          created: (form) => {
-            this.#optionsForm = form;
-            form.addEventListener("change", () => this.update());
-          },
+          created: (form) => (this.#optionsForm = form),
+          onchange: () => this.update(),
         }),
       ),
       this.#error && h("div", { key: "problem" }, problem(this.#error), isUnanswered(this.#error) && this.#comfort()),
       h(
-        "div",
-        { key: "acts", class: "acts" },
-        h("button", { class: "primary", disabled: this.#busy, "aria-busy": this.#busy && "true" }, this.#busy ? "Processing…" : "Submit"),
-        h("span", { class: "faint" }, h("kbd", null, "Ctrl"), " ", h("kbd", null, "Enter")),
+        "div.acts",
+        { key: "acts" },
+        submitButton("Submit", this.#busy),
+        h("span.faint", h("kbd", "Ctrl"), " ", h("kbd", "Enter")),
       ),
     ];
   }
 
   #comfort() {
-    return h("p", { class: "hint" }, this.#busy ? "Trying again…" : "What you have typed is kept. Submit it again: it will not run twice.");
+    return h("p.hint", this.#busy ? "Trying again…" : "What you have typed is kept. Submit it again: it will not run twice.");
   }
 
   /** What will happen: the cost of media, and the rules of the actor. */
@@ -296,12 +277,12 @@ class SubmitPage extends View {
     const shown = preview ? gates.filter((gate) => gate === `provider:${preview.provider}`) : gates;
     return card(
       { title: "What it takes", note: media && "as the provider says", key: "takes" },
-      media && preview && h("div", { class: "preview", role: "status" }, figures(preview)),
+      media && preview && h("div.preview", { role: "status" }, figures(preview)),
       facts([
-        ["Queue", h("code", null, queue)],
+        ["Queue", h("code", queue)],
         ["Attempts", `up to ${plural(attempts, "attempt")}, of ${duration(limit)} at most`],
         ["Expires", age && `${duration(age)} after it may start`],
-        ["Gates", shown.length > 0 && shown.map((gate) => h("code", { class: "gate" }, gate))],
+        ["Gates", shown.length > 0 && shown.map((gate) => h("code.gate", gate))],
       ]),
     );
   }
@@ -311,21 +292,20 @@ class SubmitPage extends View {
       return card({ title: "Result", key: "result" }, empty("Nothing submitted yet.", "What you submit is shown here as it runs. It goes on when you close the page."));
     }
     return card(
-      { title: "Results", note: h("a", { href: linkTo("/tasks") }, "All tasks"), key: "result" },
+      { title: "Results", note: link("/tasks", "All tasks"), key: "result" },
       this.#tasks.map((id) => h("live-task", { key: id, props: { taskId: id } })),
     );
   }
 }
-property(SubmitPage, "parameters");
-customElements.define("submit-page", SubmitPage);
+define("submit-page", SubmitPage);
 
 function figures({ cost, unit, width, height, count, expected_seconds: seconds }) {
   const said = [
     ["Cost", cost === null ? "known to the provider only" : `${cost} ${unit ?? ""}`],
     ["Takes", seconds === null ? "not known" : `about ${duration(seconds)}`],
-    ["Makes", [count && plural(count, "picture"), width && `${width} × ${height}`].filter(Boolean).join(", ")],
+    ["Makes", join([count && plural(count, "picture"), width && `${width} × ${height}`])],
   ];
-  return said.filter(([, text]) => text).map(([name, text]) => h("div", null, h("small", null, name), h("b", null, text)));
+  return said.filter(([, text]) => text).map(([name, text]) => h("div", h("small", name), h("b", text)));
 }
 
 const withoutField = ({ message, field }) => (field && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message);

@@ -1,16 +1,8 @@
 // A task: what it does now and why, where its time went, what it made, and everything that has happened to it.
-import { api, readAll } from "../core/api.js";
-import { connection } from "../core/connection.js";
-import { h } from "../core/dom.js";
-import { writeJson } from "../core/json.js";
-import { currentAddress, linkTo, replaceQuery } from "../core/router.js";
-import { follow } from "../core/stream.js";
-import { View, property } from "../core/view.js";
-import { card, code, copyButton, empty, link, loading, problem } from "../parts/basics.js";
-import "../parts/json-tree.js";
+import { api, connection, currentAddress, define, ENDED, follow, h, readAll, replaceQuery, View, writeJson } from "../core.js";
+import { card, copyButton, crumbs, empty, jsonTree, link, loading, notice, problem, toast } from "../parts.js";
 import { showOutput } from "../parts/output.js";
-import { toast } from "../parts/toasts.js";
-import { FINISHED, showActions } from "./task/actions.js";
+import { showActions } from "./task/actions.js";
 import { showAttempts } from "./task/attempts.js";
 import { showFacts } from "./task/facts.js";
 import { showHead, showProgress, showReceipt, showWhy } from "./task/head.js";
@@ -63,7 +55,7 @@ class TaskPage extends View {
       throw error;
     }
     if (!this.isConnected) return;
-    if (FINISHED.includes(this.#task.status) || this.#size > LARGE) this.#due = Date.now() + 1000 * SLOW_PACE;
+    if (ENDED.includes(this.#task.status) || this.#size > LARGE) this.#due = Date.now() + 1000 * SLOW_PACE;
     if (!this.#stop && this.#task.updated_at !== this.#settledAt) this.#follow();
   }
 
@@ -148,7 +140,7 @@ class TaskPage extends View {
   content() {
     const task = this.#task;
     const isGone = this.#error?.status === 404;
-    if (!task && isGone) return empty("There is no such task.", "It was removed, or belongs to another tenant. ", link(linkTo("/tasks"), "All tasks"));
+    if (!task && isGone) return empty("There is no such task.", "It was removed, or belongs to another tenant. ", link("/tasks", "All tasks"));
     if (!task) return this.#error ? problem(this.#error) : loading();
     const moves = this.#moves;
     const showAll = () => {
@@ -156,13 +148,13 @@ class TaskPage extends View {
       this.update();
     };
     return [
-      h("p", { class: "faint path" }, link(linkTo("/tasks"), "Tasks"), " / ", code(task.task_id), copyButton("Copy id", task.task_id)),
-      isGone && h("div", { class: "notice", role: "status", key: "gone" }, h("b", null, "Removed"), "Somebody has removed this task from the lists. Its history is kept."),
+      crumbs("Tasks", "/tasks", task.task_id, " ", copyButton("Copy id", task.task_id)),
+      isGone && notice("Removed", "Somebody has removed this task from the lists. Its history is kept.", { key: "gone" }),
       showHead(task, !isGone && showActions(task, (after) => this.#take(after) ?? this.#readNow(), this.#createdBy)),
       showProgress(task),
       showWhy(task, this.#holders),
       moves.length > 0 && showLife(task, moves, connection.now(), { isCut: this.#history.hasMore("status"), all: this.#showsAll, showAll }),
-      h("div", { class: "columns", key: "columns" }, this.#showWork(task), this.#showFacts(task)),
+      h("div.columns", { key: "columns" }, this.#showWork(task), this.#showFacts(task)),
     ];
   }
 
@@ -175,19 +167,16 @@ class TaskPage extends View {
     };
     return h(
       "div",
-      null,
       showOutput(task, { tokens: pieces("token"), logs: pieces("log") }),
       showReceipt(task, this.#history.list("control") ?? []),
-      showAttempts(this.#attempts, task, connection.now(), this.#showsAll),
+      showAttempts(this.#attempts, task, this.#showsAll),
       showTimeline(this.#history, { kind: this.#kind, open: this.#open, choose: (kind) => this.#choose(kind), toggle, readMore: () => this.#readOlder() }),
     );
   }
 
   #showFacts(task) {
-    const tree = (title, value) =>
-      value !== null && card({ title, key: title, class: title.toLowerCase() }, h("json-tree", { props: { value } }));
-    return h("div", null, showFacts(task, this.#history.first?.data ?? {}), tree("Payload", task.payload), tree("Result", task.result));
+    const tree = (title, value) => value !== null && card({ title, key: title, class: title.toLowerCase() }, jsonTree(value));
+    return h("div", showFacts(task, this.#history.first?.data ?? {}), tree("Payload", task.payload), tree("Result", task.result));
   }
 }
-property(TaskPage, "parameters");
-customElements.define("task-page", TaskPage);
+define("task-page", TaskPage);

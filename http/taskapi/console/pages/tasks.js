@@ -1,11 +1,7 @@
 // The list of tasks that the filter in the address asks for.
-import { h } from "../core/dom.js";
-import { number } from "../core/format.js";
-import { currentAddress, linkTo } from "../core/router.js";
-import { View, property } from "../core/view.js";
-import { pageHead, problem } from "../parts/basics.js";
-import { counts } from "../parts/counts.js";
-import { STATUSES, parseFilter, withQualifier } from "../parts/task-filter.js";
+import { currentAddress, define, h, linkTo, number, STATUSES, View } from "../core.js";
+import { button, counts, pageHead, problem } from "../parts.js";
+import { parseFilter, withQualifier } from "../parts/task-filter.js";
 import "./tasks/task-list.js";
 
 const readQuery = () => (currentAddress().query.get("q") ?? "").trim();
@@ -34,7 +30,7 @@ class TasksPage extends View {
     return [
       pageHead(
         "Tasks",
-        h("button", { type: "button", "aria-pressed": String(this.#paused), onclick: toggle }, this.#paused ? "Paused: go on" : "Pause"),
+        button(this.#paused ? "Paused: go on" : "Pause", toggle, { key: "pause", "aria-pressed": String(this.#paused) }),
       ),
       filter.errors.length
         ? problem({ title: "This filter cannot be understood.", message: filter.errors.map((each) => each.error).join(" ") })
@@ -49,8 +45,8 @@ class TasksPage extends View {
     // The counts are those of all tasks.
     const isAlone = !withQualifier(this.#query, "status", null);
     return h(
-      "nav",
-      { class: "tabs", "aria-label": "Statuses" },
+      "nav.tabs",
+      { "aria-label": "Statuses" },
       ["", ...STATUSES].map((name) =>
         h(
           "a",
@@ -61,11 +57,10 @@ class TasksPage extends View {
             "aria-current": (filters.status ?? "") === name && "true",
           },
           name || "all",
-          isAlone && name && counts.status && h("span", null, number(counts.status.states[name])),
+          isAlone && name && counts.status && h("span", number(counts.status.states[name])),
         ),
       ),
     );
   }
 }
-property(TasksPage, "parameters");
-customElements.define("tasks-page", TasksPage);
+define("tasks-page", TasksPage);

@@ -1,11 +1,11 @@
 // A workflow: its steps as a graph that follows what runs, the step that one looks at, and its history.
-import { api, caller, currentAddress, duration, follow, h, linkTo, plural, define, replaceQuery, View } from "../core.js";
-import { actionButton, card, copyButton, link, loading, moment, pageHead, problem, status, toast } from "../parts.js";
+import { api, caller, currentAddress, define, duration, follow, h, linkTo, plural, replaceQuery, secondsBetween, View } from "../core.js";
+import { actionButton, button, card, copyButton, link, loading, moment, pageHead, problem, stack, status, toast } from "../parts.js";
 import { RESUME, decisionButtons, findFinal, mayDecide, offerRepair, resume } from "./workflow/actions.js";
 import "./workflow/graph.js";
 import { history, stepList } from "./workflow/lists.js";
 import "./workflow/step-details.js";
-import { countSteps, findCurrent, nameAll, progressBar, progressText, secondsBetween } from "./workflow/steps.js";
+import { countSteps, findCurrent, nameAll, progressText, stepLinks } from "./workflow/steps.js";
 
 const CANCEL = "POST /workflows/{workflow_id}/cancel";
 const NARROW = matchMedia("(max-width: 760px)");
@@ -14,7 +14,6 @@ const QUIET = 4; // while nothing runs, one read of so many is enough
 
 class WorkflowPage extends View {
   #workflow = null;
-  #error = null;
   #events = [];
   #unfollow = null;
   #view = null; // "graph" or "list", if the user has chosen
@@ -24,7 +23,7 @@ class WorkflowPage extends View {
     this.#follow();
     this.own(() => this.#unfollow?.());
     this.again = this.poll((signal) => this.#read(signal), SECONDS);
-    this.hear(window, "hashchange", () => this.update());
+    this.hearAddress(() => this.update());
     this.hear(NARROW, "change", () => this.update());
   }
 
@@ -34,17 +33,12 @@ class WorkflowPage extends View {
 
   async #read(signal) {
     this.#turn += 1;
-    if (this.#workflow && !isBusy(this.#workflow) && this.#turn % QUIET) return;
-    try {
-      this.#take(await api.get(this.#path, { brief: true }, { signal }));
-    } catch (error) {
-      if (error.status === 404) this.#error = error;
-      this.update();
-      throw error;
-    }
+    if (this.#workflow && !this.error && !isBusy(this.#workflow) && this.#turn % QUIET) return;
+    this.#take(await api.get(this.#path, { brief: true }, { signal }));
   }
 
   #take(workflow) {
+    if (!this.isConnected) return; // an action that has ended after somebody has left
     this.#workflow = workflow;
     document.title = `${workflow.name} · Callboard`;
     if (isBusy(workflow)) this.#follow();
@@ -86,7 +80,7 @@ class WorkflowPage extends View {
   }
 
   content() {
-    if (this.#error) return [pageHead("Workflow"), problem(this.#error), h("p", link(linkTo("/workflows"), "All workflows"))];
+    if (this.error?.status === 404) return [pageHead("Workflow"), problem(this.error), h("p", link("/workflows", "All workflows"))];
     const workflow = this.#workflow;
     if (!workflow) return [pageHead("Workflow"), loading()];
     const step = this.#chosen ?? findCurrent(workflow);
@@ -126,14 +120,16 @@ class WorkflowPage extends View {
     const waiting = workflow.status === "running" ? workflow.steps.filter((each) => each.status === "waiting") : [];
     if (!waiting.length) return null;
     const [step] = waiting;
-    const links = waiting.slice(0, 8).map(({ key }) => [link(linkTo(this.#path, { step: key }), key), " "]);
+    const isOne = waiting.length === 1;
     return h(
       "div.notice",
       { key: "notice" },
-      h("b", waiting.length > 1 ? `${waiting.length} steps wait for a decision` : `${step.key} waits for a decision`),
-      waiting.length > 1 ? h("span", links) : step.expires_at && h("span", "It expires ", moment(step.expires_at), "."),
+      h("b", isOne ? `${step.key} waits for a decision` : `${waiting.length} steps wait for a decision`),
+      isOne
+        ? step.expires_at && h("span", "It expires ", moment(step.expires_at), ".")
+        : h("span", stepLinks(workflow.workflow_id, waiting.slice(0, 8).map(({ key }) => key))),
       !mayDecide() && h("span", "An operator can approve or reject."),
-      waiting.length === 1 && mayDecide() && h("span.acts", decisionButtons(workflow, step, done)),
+      isOne && mayDecide() && h("span.acts", decisionButtons(workflow, step, done)),
     );
   }
 
@@ -158,7 +154,7 @@ class WorkflowPage extends View {
   #steps(workflow, step) {
     const view = this.#view ?? (NARROW.matches ? "list" : "graph");
     const isFollowing = !this.#chosen;
-    const button = (label, isOn, onclick, title) => h("button", { type: "button", key: label, "aria-pressed": String(isOn), onclick, title }, label);
+    const pressed = (label, isOn, onclick, title) => button(label, onclick, { "aria-pressed": String(isOn), title });
     const show = (name) => () => {
       this.#view = name;
       this.update();
@@ -173,8 +169,8 @@ class WorkflowPage extends View {
         h(
           "div.acts",
           isBusy(workflow) &&
-            button("Follow", isFollowing, () => this.#choose(isFollowing ? step.key : null), "Shows the step that runs, waits or has failed"),
-          h("span.switch", button("Graph", view === "graph", show("graph")), button("List", view === "list", show("list"))),
+            pressed("Follow", isFollowing, () => this.#choose(isFollowing ? step.key : null), "Shows the step that runs, waits or has failed"),
+          h("span.switch", pressed("Graph", view === "graph", show("graph")), pressed("List", view === "list", show("list"))),
         ),
       ),
       view === "list"
@@ -203,7 +199,7 @@ function showFacts(workflow) {
   ];
   return card(
     { key: "facts", class: "workflow-facts" },
-    progressBar(counts),
+    stack(counts),
     h("dl", pairs.map(([name, value]) => value && h("div", { key: name }, h("dt", name), h("dd", value)))),
     !["failed", "escalated"].includes(workflow.status) && workflow.reason && h("p.dim", workflow.reason),
   );

@@ -1,6 +1,6 @@
 // A button that does something at the server: disabled and "Processing…" meanwhile, an error as a toast.
-import { h } from "../core/dom.js";
-import { View, property } from "../core/view.js";
+import { define, h, View } from "../core.js";
+import { button } from "./basics.js";
 import { confirm } from "./dialogs.js";
 import { toast } from "./toasts.js";
 
@@ -9,19 +9,9 @@ class ActionButton extends View {
 
   content() {
     const { label, tone, disabled, title, name } = this.action ?? {};
-    return h(
-      "button",
-      {
-        type: "button",
-        class: tone,
-        disabled: this.#busy || Boolean(disabled),
-        "aria-busy": this.#busy && "true",
-        title,
-        "aria-label": name,
-        onclick: () => this.#run(),
-      },
-      this.#busy ? "Processing…" : label,
-    );
+    const busy = this.#busy;
+    const more = { class: tone, disabled: busy || Boolean(disabled), "aria-busy": busy && "true", title, "aria-label": name };
+    return button(busy ? "Processing…" : label, () => this.#run(), { key: "button", ...more });
   }
 
   async #run() {
@@ -41,8 +31,7 @@ class ActionButton extends View {
     }
   }
 }
-property(ActionButton, "action");
-customElements.define("action-button", ActionButton);
+define("action-button", ActionButton, "action");
 
 /** A button that is disabled, or replaced by its opposite, loses the focus; the keyboard would start at the top again. */
 function keepFocus(element, around) {

@@ -1,6 +1,5 @@
 // The small parts of all pages.
-import { h } from "../core/dom.js";
-import { number, percent, words } from "../core/format.js";
+import { h, isGiven, join, linkTo, number, percent, words } from "../core.js";
 import { toast } from "./toasts.js";
 
 /** A short state in one of the tones: the names of the statuses. */
@@ -21,12 +20,15 @@ export const pills = (label, choices, chosen, choose, ...more) =>
     more,
   );
 
+/** Shows more of a list. */
+export const moreButton = (onclick, label = "Show more") => button(label, onclick, { class: "more" });
+
 const ORDER = ["completed", "running", "in_progress", "waiting", "dead", "failed", "rejected", "expired", "canceled", "pending"];
 
 /** How many there are of each status, as one bar. */
 export function stack(counts) {
   const shown = ORDER.filter((name) => counts[name]);
-  const label = shown.map((name) => `${number(counts[name])} ${words(name)}`).join(", ") || "none";
+  const label = join(shown.map((name) => `${number(counts[name])} ${words(name)}`)) || "none";
   return h(
     "span.stack",
     { role: "img", "aria-label": label, title: label },
@@ -36,51 +38,44 @@ export function stack(counts) {
 
 /** A panel with a heading. `note` stands small beside it. `span` is its width in twelfths. */
 export const card = ({ title, note, span = 12, class: also, key }, ...children) =>
-  h(
-    "section",
-    { key, class: ["card", also, `span-${span}`] },
-    title && h("h2", null, title, note && h("small", null, note)),
-    ...children,
-  );
+  h("section.card", { key, class: [also, `span-${span}`] }, title && h("h2", title, note && h("small", note)), ...children);
 
 /** The heading of a page, with what can be done on it at the right. */
-export const pageHead = (title, ...actions) =>
-  h("div", { class: "head" }, h("h1", null, title), h("div", { class: "acts" }, ...actions));
+export const pageHead = (title, ...actions) => h("div.head", h("h1", title), h("div.acts", ...actions));
+
+/** Where a page about one thing is: below the page of a list. */
+export const crumbs = (title, path, id, ...more) => h("p.crumbs", link(path, title), " / ", code(id), ...more);
+
+/** Something that people should know. */
+export const notice = (title, text, { key = "notice", role = "status" } = {}) =>
+  h("div.notice", { key, role }, h("b", title), h("span", text));
 
 /** What a list shows when it has nothing: why, and what to do next. */
-export const empty = (title, ...text) =>
-  h("div", { class: "empty" }, h("b", null, title), text.length > 0 && h("p", null, ...text));
+export const empty = (title, ...text) => h("div.empty", h("b", title), text.length > 0 && h("p", ...text));
 
-export const loading = (text = "Loading…") => h("div", { class: "loading", role: "status" }, text);
+export const loading = (text = "Loading…") => h("div.loading", { role: "status" }, text);
 
 /** A problem that the server has answered. */
 export const problem = (error) =>
-  h("div", { class: "problem", role: "alert" }, h("b", null, error.title || "This did not work."), " ", error.message);
+  h("div.problem", { role: "alert" }, h("b", error.title || "This did not work."), " ", error.message);
 
 /** A table that scrolls where it is too wide. `attributes`: its own; `rows`: of row(). */
 export const table = (attributes, headings, rows) =>
   h(
-    "div",
-    { class: "table" },
-    h(
-      "table",
-      attributes,
-      h("thead", null, h("tr", null, headings.map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", null, rows),
-    ),
+    "div.table",
+    h("table", attributes, h("thead", h("tr", headings.map((name) => h("th", { scope: "col" }, name)))), h("tbody", rows)),
   );
 
 /** A row with its identity and its cells: contents, or whole <td>. */
-export const row = (key, ...cells) => h("tr", { key }, cells.map((cell) => (cell?.tag === "td" ? cell : h("td", null, cell))));
+export const row = (key, ...cells) => h("tr", { key }, cells.map((cell) => (cell?.tag === "td" ? cell : h("td", cell))));
 
 /** Pairs of a name and what it is; pairs without a value are left out. */
 export const facts = (pairs) =>
   h(
-    "dl",
-    { class: "facts" },
+    "dl.facts",
     pairs
-      .filter(([, value]) => value !== null && value !== undefined && value !== false && value !== "")
-      .map(([name, value]) => [h("dt", null, name), h("dd", null, value)]),
+      .filter(([, value]) => isGiven(value) && value !== false)
+      .map(([name, value]) => [h("dt", name), h("dd", value)]),
   );
 
 /** A bar that shows a share of a whole. */
@@ -101,36 +96,33 @@ export const meter = (value, most, { tone = "running", label } = {}) =>
 /** Places of a worker as squares: those that are busy first. */
 export const places = (groups) =>
   h(
-    "span",
-    { class: "places", role: "img", "aria-label": groups.map((g) => `${g.busy} of ${g.all} ${g.name}`).join(", ") },
+    "span.places",
+    { role: "img", "aria-label": join(groups.map(({ busy, all, name }) => `${busy} of ${all} ${name}`)) },
     groups.map(({ busy, all, tone }) =>
       Array.from({ length: Math.min(all, 40) }, (_, index) => h("i", { class: index < busy && `busy s-${tone}` })),
     ),
   );
 
-/** A link inside the console. */
-export const link = (href, text, attributes) => h("a", { href, ...attributes }, text);
+/** A link inside the console, to the path of a page or to what linkTo() has made of it. */
+export const link = (to, text, attributes) => h("a", { href: to.startsWith("/") ? linkTo(to) : to, ...attributes }, text);
 
 /** A code-like text: an id, a key. */
 export const code = (text, attributes) => h("code", attributes, text);
 
 /** A text that can be copied. */
 export const copyButton = (label, text) =>
-  h(
-    "button",
-    {
-      type: "button",
-      onclick: async () => {
-        await copy(typeof text === "function" ? text() : text);
-        toast(`${label}: copied.`);
-      },
-    },
-    label,
-  );
+  button(label, async () => {
+    await copy(typeof text === "function" ? text() : text);
+    toast(`${label}: copied.`);
+  });
 
-/** Browsers give pages that come by http from another machine no clipboard; there the old way still works. */
+/** Where the browser gives no clipboard, such as to pages that come by http from another machine, the old way still works. */
 async function copy(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  try {
+    return await navigator.clipboard.writeText(text);
+  } catch {
+    // undefined, or refused
+  }
   const area = document.createElement("textarea");
   area.value = text;
   (document.querySelector("dialog[open]") ?? document.body).append(area);

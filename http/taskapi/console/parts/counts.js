@@ -1,10 +1,7 @@
 // How many there are of what the navigation names, for callers who may know it.
-import { api } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { poll } from "../core/poll.js";
+import { api, caller, key, LIVE, poll } from "../core.js";
 
 const SECONDS = 3;
-const LIVE = ["scheduled", "queued", "waiting", "running", "paused"];
 
 class Counts extends EventTarget {
   status = null; // the last answer of /queues/status
@@ -21,7 +18,7 @@ class Counts extends EventTarget {
   }
 
   async #read(signal) {
-    if (!caller.may("GET /queues/status")) return;
+    if (key.refused || !caller.may("GET /queues/status")) return;
     this.status = await api.get("/queues/status", {}, { signal });
     const { states, queues } = this.status;
     this.#set("/tasks", LIVE.reduce((sum, name) => sum + states[name], 0));

@@ -1,8 +1,6 @@
 // A call of the API as a command for a shell, or as a Python program. The key itself is in neither: both take it from the
 // environment, as the command callboard does.
-import { urlOf } from "../core/api.js";
-import { writeJson } from "../core/json.js";
-import { key } from "../core/key.js";
+import { key, urlOf, writeJson } from "../core.js";
 
 const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 

@@ -1,7 +1,5 @@
 // Links to what is in many places. The key of a gate may have any characters: as one segment of an address, none has a meaning.
-import { caller } from "../core/caller.js";
-import { shortId } from "../core/format.js";
-import { linkTo } from "../core/router.js";
+import { caller, linkTo, shortId } from "../core.js";
 import { code, link } from "./basics.js";
 
 /** The path of a gate, of its page and in the API. */

@@ -1,8 +1,6 @@
 // A text area for JSON with line numbers. What is wrong is shown at its line: a mistake in the JSON, or a field that the
 // server has refused. Nothing but the user changes the text once something was typed.
-import { h } from "../core/dom.js";
-import { parseJson } from "../core/json.js";
-import { View, property } from "../core/view.js";
+import { define, h, parseJson, View } from "../core.js";
 
 const LINE = 18; // pixels, as in parts.css
 
@@ -52,8 +50,7 @@ class JsonEditor extends View {
     const error = this.#error;
     const top = error && 8 + error.line * LINE - (this.#area?.scrollTop ?? 0);
     return h(
-      "div",
-      { class: "json-editor" },
+      "div.json-editor",
       h("pre", { "aria-hidden": "true" }, Array.from({ length: lines }, (_, index) => index + 1).join("\n")),
       h("textarea", {
         value: this.value,
@@ -67,7 +64,7 @@ class JsonEditor extends View {
         onscroll: () => this.update(),
       }),
       error && h("i", { key: "mark", style: { top: `${top}px` } }),
-      error && h("p", { key: "error", id: "json-editor-error", class: "field-error", role: "alert", style: { top: `${top + LINE}px` } }, error.message),
+      error && h("p.field-error", { key: "error", id: "json-editor-error", role: "alert", style: { top: `${top + LINE}px` } }, error.message),
     );
   }
 
@@ -82,9 +79,7 @@ class JsonEditor extends View {
     this.dispatchEvent(new Event("change"));
   }
 }
-property(JsonEditor, "text");
-property(JsonEditor, "label");
-customElements.define("json-editor", JsonEditor);
+define("json-editor", JsonEditor, "text", "label");
 
 const lineOf = (text, position) => text.slice(0, position).split("\n").length - 1;
 

@@ -1,9 +1,6 @@
 // JSON as a tree that opens and closes. Integers are exact, long texts are cut until somebody wants them whole.
-import { h } from "../core/dom.js";
-import { plural } from "../core/format.js";
-import { writeJson } from "../core/json.js";
-import { View, property } from "../core/view.js";
-import { copyButton } from "./basics.js";
+import { define, h, plural, View, writeJson } from "../core.js";
+import { button, copyButton } from "./basics.js";
 
 const LONG = 400; // characters
 const MANY = 100; // members
@@ -20,19 +17,19 @@ class JsonTree extends View {
   content() {
     const text = () => writeJson(this.value, 2) ?? "null";
     return [
-      h("div", { class: "json-acts" }, copyButton("Copy", text)),
-      h("div", { class: "json", tabindex: 0, role: "group", "aria-label": "JSON" }, this.#show(this.value, "", null, 0)),
+      h("div.json-acts", copyButton("Copy", text)),
+      h("div.json", { tabindex: 0, role: "group", "aria-label": "JSON" }, this.#show(this.value, "", null, 0)),
     ];
   }
 
   #show(value, path, name, depth) {
-    const label = name !== null && [h("span", { class: "json-name" }, name), ": "];
+    const label = name !== null && [h("span.json-name", name), ": "];
     if (value === null || typeof value !== "object") {
-      return h("div", { class: "json-line", key: path }, label, this.#scalar(value, path));
+      return h("div.json-line", { key: path }, label, this.#scalar(value, path));
     }
     const entries = Array.isArray(value) ? value.map((each, index) => [index, each]) : Object.entries(value);
     const [begin, end] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-    if (!entries.length) return h("div", { class: "json-line", key: path }, label, begin + end);
+    if (!entries.length) return h("div.json-line", { key: path }, label, begin + end);
     const isOpen = this.#open.get(path) ?? depth < DEEP;
     const toggle = (event) => {
       this.#open.set(path, event.target.open);
@@ -42,10 +39,10 @@ class JsonTree extends View {
     return h(
       "details",
       { key: path, open: isOpen, ontoggle: toggle },
-      h("summary", null, label, isOpen ? begin : `${begin} ${plural(entries.length, "member")} ${end}`),
+      h("summary", label, isOpen ? begin : `${begin} ${plural(entries.length, "member")} ${end}`),
       isOpen && entries.slice(0, most).map(([key, each]) => this.#show(each, `${path}/${key}`, String(key), depth + 1)),
       isOpen && entries.length > most && this.#more(path, `… ${plural(entries.length - most, "more member")}`),
-      isOpen && h("div", { class: "json-line" }, end),
+      isOpen && h("div.json-line", end),
     );
   }
 
@@ -53,7 +50,7 @@ class JsonTree extends View {
     if (typeof value !== "string") return h("span", { class: `json-${value === null ? "null" : typeof value}` }, String(value));
     const cut = value.length > LONG && !this.#whole.has(path);
     return [
-      h("span", { class: "json-string" }, JSON.stringify(cut ? value.slice(0, LONG) : value)),
+      h("span.json-string", JSON.stringify(cut ? value.slice(0, LONG) : value)),
       cut && this.#more(path, `… ${plural(value.length - LONG, "more character")}`),
     ];
   }
@@ -63,10 +60,9 @@ class JsonTree extends View {
       this.#whole.add(path);
       this.update();
     };
-    return h("button", { type: "button", class: "plain", onclick: show }, text);
+    return button(text, show, { class: "plain" });
   }
 }
-property(JsonTree, "value");
-customElements.define("json-tree", JsonTree);
+define("json-tree", JsonTree, "value");
 
 export const jsonTree = (value) => h("json-tree", { props: { value } });

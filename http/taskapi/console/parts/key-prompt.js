@@ -1,8 +1,6 @@
 // Asks for an API key when the server wants one.
-import { send } from "../core/api.js";
-import { h } from "../core/dom.js";
-import { key } from "../core/key.js";
-import { View } from "../core/view.js";
+import { define, h, key, send, View } from "../core.js";
+import { field, submitButton } from "./fields.js";
 
 class KeyPrompt extends View {
   #error = "";
@@ -10,17 +8,16 @@ class KeyPrompt extends View {
 
   content() {
     return h(
-      "main",
-      { class: "key-prompt" },
+      "main.key-prompt",
       h(
-        "form",
-        { class: "card", onsubmit: (event) => this.#submit(event) },
-        h("h1", null, "Callboard"),
-        h("p", null, "This server asks for an API key. ", h("code", null, "callboard keys create"), " makes one."),
-        h("label", null, "API key", h("input", { name: "key", type: "password", autocomplete: "current-password", required: true })),
-        h("label", { class: "check" }, h("input", { name: "remember", type: "checkbox" }), "Remember it in this browser"),
-        this.#error && h("p", { class: "field-error", role: "alert" }, this.#error),
-        h("button", { class: "primary", disabled: this.#busy }, this.#busy ? "Processing…" : "Continue"),
+        "form.card",
+        { onsubmit: (event) => this.#submit(event) },
+        h("h1", "Callboard"),
+        h("p", "This server asks for an API key. ", h("code", "callboard keys create"), " makes one."),
+        field("API key", { name: "key", type: "password", autocomplete: "current-password", required: true }),
+        h("label.check", h("input", { name: "remember", type: "checkbox" }), "Remember it in this browser"),
+        this.#error && h("p.field-error", { role: "alert" }, this.#error),
+        submitButton("Continue", this.#busy),
       ),
     );
   }
@@ -45,4 +42,4 @@ class KeyPrompt extends View {
     this.update();
   }
 }
-customElements.define("key-prompt", KeyPrompt);
+define("key-prompt", KeyPrompt);

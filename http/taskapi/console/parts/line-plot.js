@@ -1,5 +1,5 @@
 // Lines over time as SVG, with the values at the pointer, or at the place that the arrow keys have chosen.
-import { clock, compact, h, define, View } from "../core.js";
+import { clock, compact, define, h, View } from "../core.js";
 
 const HEIGHT = 150;
 const RIGHT = 40; // for the scale
@@ -72,7 +72,7 @@ class LinePlot extends View {
         ),
         limitPoints &&
           split(limitPoints).map((part, index) =>
-            h("path", { key: `limit ${index}`, class: "limit-line", d: draw(part, x, y, true) }),
+            h("path.limit-line", { key: `limit ${index}`, d: draw(part, x, y, true) }),
           ),
         this.#pointer !== null && this.#values({ series, limit, limitPoints, show, x, height }),
       ),
@@ -116,7 +116,7 @@ class LinePlot extends View {
 
   #values({ series, limit, limitPoints, show, x, height }) {
     const at = this.#pointer;
-    const nearest = (points) => points.reduce((best, p) => (!best || Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best), null);
+    const nearest = (points) => points.reduce((best, each) => (best && Math.abs(best[0] - at) <= Math.abs(each[0] - at) ? best : each), null);
     const latest = (points) => points.findLast(([each]) => each <= at);
     const found = series.map(({ name, points, steps }) => [name, steps ? latest(points) : nearest(points)]);
     if (limit) found.push([limit.name, latest(limitPoints)]);

@@ -1,19 +1,17 @@
 // A task as it goes on: its status, progress, text and pictures as they come, and at the end its result or its error.
-import { api, caller, duration, follow, h, linkTo, define, View } from "../core.js";
+import { api, caller, define, duration, ENDED, follow, h, join, View } from "../core.js";
 import { actionButton } from "./action-button.js";
-import { loading, meter, problem, status } from "./basics.js";
-import "./json-tree.js";
+import { link, loading, meter, problem, status } from "./basics.js";
+import { jsonTree } from "./json-tree.js";
 import { moment } from "./moment-text.js";
 import { showOutput } from "./output.js";
 
 const MOST_PIECES = 3000;
 const PAUSES = ["queued", "waiting", "scheduled"]; // statuses in which one asks why
-const ENDED = ["completed", "canceled", "dead"];
 
 class LiveTask extends View {
   #task = null;
   #pieces = { tokens: [], logs: [] }; // of the attempt that runs
-  #error = null;
 
   start() {
     const path = `/tasks/${encodeURIComponent(this.taskId)}`;
@@ -25,7 +23,7 @@ class LiveTask extends View {
         after: 0,
         onEvent: (kind, event) => this.#hear(kind, event, read),
         onError: (error) => {
-          this.#error = error;
+          this.error = error;
           this.update();
         },
       }),
@@ -51,7 +49,7 @@ class LiveTask extends View {
 
   content() {
     const task = this.#task;
-    if (this.#error) return problem(this.#error);
+    if (this.error) return problem(this.error);
     if (!task) return loading();
     const { percent, message } = task.progress;
     const isOver = ENDED.includes(task.status);
@@ -64,13 +62,13 @@ class LiveTask extends View {
         h("b", task.payload?.agent_name ? `${task.payload.agent_name} · ${task.payload.task_type}` : task.actor),
         status(task.status),
         h("span.faint", moment(task.created_at)),
-        h("a", { href: linkTo(`/tasks/${task.task_id}`) }, "Open the task"),
+        link(`/tasks/${task.task_id}`, "Open the task"),
       ),
       task.status === "running" && typeof percent === "number" && meter(percent, 100, { label: `${Math.round(percent)} %` }),
       !isOver && h("p.dim", task.waiting ? describeWaiting(task.waiting) : message),
       task.error && h("p.field-error", `${task.error.type}: ${task.error.message}`),
       output,
-      !output && task.status === "completed" && h("json-tree", { props: { value: task.result } }),
+      !output && task.status === "completed" && jsonTree(task.result),
       !isOver && caller.may("POST /tasks/{task_id}/cancel") && actionButton({ label: "Cancel", act: () => this.#cancel() }),
     );
   }
@@ -82,5 +80,5 @@ class LiveTask extends View {
 define("live-task", LiveTask, "taskId");
 
 function describeWaiting({ reason, gate, position, eta_seconds: eta }) {
-  return [gate ? `Waiting at ${gate}` : "Waiting", reason, position && `place ${position}`, eta && `about ${duration(eta)}`].filter(Boolean).join(", ");
+  return join([gate ? `Waiting at ${gate}` : "Waiting", reason, position && `place ${position}`, eta && `about ${duration(eta)}`]);
 }

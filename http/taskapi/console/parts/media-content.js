@@ -1,5 +1,5 @@
 // A file that an actor has made, shown as what it is: the server says its type.
-import { bytes, contentUrl, h, define, send, View } from "../core.js";
+import { bytes, contentUrl, define, h, send, View } from "../core.js";
 import { problem } from "./basics.js";
 
 class MediaContent extends View {
@@ -39,9 +39,8 @@ class MediaContent extends View {
     const shared = { src: url, onerror: () => this.#renew() };
     return h(
       "figure",
-      kind === "image" && h("img", { key: "image", alt: this.label, ...shared }),
-      kind === "video" && h("video", { key: "video", controls: true, "aria-label": this.label, ...shared }),
-      kind === "audio" && h("audio", { key: "audio", controls: true, "aria-label": this.label, ...shared }),
+      kind === "image" && h("img", { key: kind, alt: this.label, ...shared }),
+      ["video", "audio"].includes(kind) && h(kind, { key: kind, controls: true, "aria-label": this.label, ...shared }),
       h("figcaption.faint", h("a", { href: url, target: "_blank", rel: "noopener" }, "Open"), ` ${type}, ${bytes(size)}`),
     );
   }

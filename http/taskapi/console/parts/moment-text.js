@@ -1,7 +1,5 @@
 // A time relative to now, which goes on by itself; the exact one on hover and for copying.
-import { h } from "../core/dom.js";
-import { elapsed, exactTime, relative } from "../core/format.js";
-import { View, property } from "../core/view.js";
+import { define, elapsed, exactTime, h, relative, View } from "../core.js";
 
 const all = new Set();
 setInterval(() => {
@@ -19,9 +17,7 @@ class MomentText extends View {
     return h("time", { datetime: this.at, title: exactTime(this.at) }, (this.show ?? relative)(this.at));
   }
 }
-property(MomentText, "at");
-property(MomentText, "show");
-customElements.define("moment-text", MomentText);
+define("moment-text", MomentText, "at", "show");
 
 /** A moment; show(at) says it in other words. */
 export const moment = (at, show) => h("moment-text", { props: { at, show } });

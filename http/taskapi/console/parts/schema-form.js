@@ -1,9 +1,8 @@
 // A form for a JSON schema. What a form cannot express is edited as JSON, field by field. Nothing is checked here that the
 // server checks: its errors are shown beside the fields.
-import { h } from "../core/dom.js";
-import { bytes } from "../core/format.js";
-import { writeJson } from "../core/json.js";
-import { View, property } from "../core/view.js";
+import { bytes, define, h, join, View, writeJson } from "../core.js";
+import { button } from "./basics.js";
+import { select } from "./fields.js";
 import "./json-editor.js";
 import { Entries, LONG, Typed, describe, fits, limitsOf, put, read, resolve, seed, titleOf } from "./schema.js";
 
@@ -91,13 +90,12 @@ class SchemaForm extends View {
   #members(schema, value, path) {
     const properties = Object.entries(schema.properties ?? {});
     const unknown = Object.keys(value ?? {}).filter((name) => !(name in (schema.properties ?? {})));
-    const error = this.#errorAt(path, (name) => name in (schema.properties ?? {}));
     return [
-      error && h("p", { key: "error", class: "field-error", role: "alert", tabindex: -1 }, error),
+      this.#note(path, (name) => name in (schema.properties ?? {})),
       properties.map(([name, each]) =>
         this.#field(each, value?.[name], [...path, name], { name, required: schema.required?.includes(name) }),
       ),
-      unknown.length > 0 && h("p", { key: "unknown", class: "hint" }, `Also there, as the JSON shows: ${unknown.join(", ")}`),
+      unknown.length > 0 && h("p.hint", { key: "unknown" }, `Also there, as the JSON shows: ${unknown.join(", ")}`),
     ];
   }
 
@@ -110,18 +108,18 @@ class SchemaForm extends View {
     const title = label ?? titleOf({ ...schema, ...resolve(given, this.#root) }, name);
     const draw = { object: this.#object, array: this.#array, map: this.#map, choice: this.#choice }[kind];
     const key = `${path.join(".")}:${kind}`;
-    const about = [schema.description, limitsOf(schema)].filter(Boolean).join(" ");
+    const about = join([schema.description, limitsOf(schema)], " ");
     const needed = required && !label && kind !== "object" && "needed";
     if (draw) {
       const heading = h("legend", { class: needed }, title);
       const content = draw.call(this, described, value, path, { required });
-      return h("fieldset", { key }, heading, about && h("p", { class: "hint" }, about), content);
+      return h("fieldset", { key }, heading, about && h("p.hint", about), content);
     }
     const id = `${this.#id}-${path.join("-") || "value"}`;
     const error = this.#errorAt(path);
     const attributes = {
       id,
-      "aria-describedby": [about && `${id}-about`, error && `${id}-error`].filter(Boolean).join(" ") || undefined,
+      "aria-describedby": join([about && `${id}-about`, error && `${id}-error`], " ") || undefined,
       "aria-invalid": error && "true",
       "aria-required": required && "true",
     };
@@ -140,17 +138,17 @@ class SchemaForm extends View {
       isCheck && control,
       h("label", { for: kind === "json" ? undefined : id, class: needed }, title),
       !isCheck && control,
-      about && h("p", { class: "hint", id: `${id}-about` }, about),
-      error && h("p", { class: "field-error", id: `${id}-error`, role: "alert" }, error),
+      about && h("p.hint", { id: `${id}-about` }, about),
+      error && h("p.field-error", { id: `${id}-error`, role: "alert" }, error),
     );
   }
 
   #object({ schema, nullable }, value, path, { required }) {
     if (value === undefined || value === null) {
       if (required && !nullable) return this.#members(schema, {}, path);
-      return [this.#note(path), button("Add", () => this.#set(path, seed(schema, this.#root) ?? {}))];
+      return [this.#note(path), smallButton("Add", () => this.#set(path, seed(schema, this.#root) ?? {}))];
     }
-    return [this.#members(schema, value, path), !required && button("Remove", () => this.#set(path, undefined))];
+    return [this.#members(schema, value, path), !required && smallButton("Remove", () => this.#set(path, undefined))];
   }
 
   #array({ schema }, value, path) {
@@ -165,13 +163,13 @@ class SchemaForm extends View {
       this.#note(path, (name) => Number(name) < list.length),
       list.map((each, index) => [
         h(
-          "div",
-          { key: `${this.#removals}-${index}`, class: "entry" },
+          "div.entry",
+          { key: `${this.#removals}-${index}` },
           this.#field(schema.items, each ?? undefined, [...path, index], { label: `${index + 1}`, required: true }),
-          button("Remove", () => remove(index), `Remove entry ${index + 1}`),
+          smallButton("Remove", () => remove(index), `Remove entry ${index + 1}`),
         ),
       ]),
-      button("Add", () => this.#set(path, [...list, this.#begin(schema.items)])),
+      smallButton("Add", () => this.#set(path, [...list, this.#begin(schema.items)])),
     ];
   }
 
@@ -188,14 +186,14 @@ class SchemaForm extends View {
       this.#note(path),
       list.map(([key, each], index) =>
         h(
-          "div",
-          { key: `${this.#removals}-${index}`, class: "entry" },
+          "div.entry",
+          { key: `${this.#removals}-${index}` },
           h("input", { value: key, "aria-label": `Name ${index + 1}`, oninput: (event) => rename(index, event.target.value) }),
           this.#field(schema.additionalProperties, each ?? undefined, [...path, index], { label: "Value", required: true }),
-          button("Remove", () => remove(index), `Remove entry ${index + 1}`),
+          smallButton("Remove", () => remove(index), `Remove entry ${index + 1}`),
         ),
       ),
-      button("Add", () => change([...list, ["", this.#begin(schema.additionalProperties)]])),
+      smallButton("Add", () => change([...list, ["", this.#begin(schema.additionalProperties)]])),
     ];
   }
 
@@ -215,15 +213,10 @@ class SchemaForm extends View {
     const isObject = variant && describe(variant, this.#root).kind === "object";
     return [
       h(
-        "div",
-        { key: "kind", class: "field" },
+        "div.field",
+        { key: "kind" },
         h("label", { for: id }, "Kind"),
-        h(
-          "select",
-          { id, value: String(chosen), onchange: choose },
-          none && h("option", { value: "-1" }, "–"),
-          variants.map((each, index) => h("option", { value: String(index) }, name(each, index))),
-        ),
+        select({ id, value: String(chosen), onchange: choose }, [...(none ? [[-1, "–"]] : []), ...variants.map((each, index) => [index, name(each, index)])]),
       ),
       isObject && this.#members(variant, value, path),
       variant && !isObject && this.#field(variant, value ?? undefined, path, { label: "Value", required }),
@@ -236,20 +229,16 @@ class SchemaForm extends View {
 
   #note(path, shows) {
     const error = this.#errorAt(path, shows);
-    return error && h("p", { key: "error", class: "field-error", role: "alert", tabindex: -1 }, error);
+    return error && h("p.field-error", { key: "error", role: "alert", tabindex: -1 }, error);
   }
 }
-property(SchemaForm, "root");
-property(SchemaForm, "begin");
-property(SchemaForm, "schema");
-customElements.define("schema-form", SchemaForm);
+define("schema-form", SchemaForm, "root", "begin", "schema");
 
-const button = (label, onclick, name) =>
-  h("button", { type: "button", key: `act-${name ?? label}`, class: "small", "aria-label": name, onclick }, label);
+const smallButton = (label, onclick, name) =>
+  button(label, onclick, { key: `act-${name ?? label}`, class: "small", "aria-label": name });
 
-const typed = (value) => (value instanceof Typed ? value.text : value === undefined || value === null ? "" : String(value));
-const placeholder = (schema) =>
-  schema.default === undefined || schema.default === null ? undefined : typed(schema.default);
+const typed = (value) => (value instanceof Typed ? value.text : String(value ?? ""));
+const placeholder = (schema) => typed(schema.default) || undefined;
 
 function text({ schema, value, attributes, required, set }) {
   const oninput = (event) => set(event.target.value === "" && !required ? undefined : event.target.value);
@@ -272,23 +261,19 @@ const numeric = (kind) => ({ schema, value, attributes, set }) =>
 const clocked = (type) => ({ value, attributes, set }) =>
   h("input", { ...attributes, type, step: type === "date" ? undefined : 1, value: value ?? "", oninput: (event) => set(event.target.value || undefined) });
 
-function select({ schema, value, attributes, required, set }, values) {
+function choose({ schema, value, attributes, required, set }, values) {
   const isDefault = (each) => schema.default !== undefined && writeJson(each) === writeJson(schema.default);
   const index = values.findIndex((each) => value !== undefined && writeJson(each) === writeJson(value));
   const fallback = values.find(isDefault);
   const nothing = fallback !== undefined ? `${label(fallback)} (default)` : required ? "Choose…" : "–";
-  return h(
-    "select",
-    { ...attributes, value: String(index), onchange: (event) => set(values[event.target.value]) },
-    h("option", { value: "-1" }, nothing),
-    values.map((each, at) => (isDefault(each) && index !== at ? null : h("option", { value: String(at) }, label(each)))),
-  );
+  const others = values.map((each, at) => [at, label(each)]).filter(([at]) => at === index || !isDefault(values[at]));
+  return select({ ...attributes, value: String(index), onchange: (event) => set(values[event.target.value]) }, [[-1, nothing], ...others]);
 }
 const label = (value) => (value === true ? "yes" : value === false ? "no" : typeof value === "string" ? value : writeJson(value));
 
 function check(field) {
   const { schema, value, attributes, nullable, set } = field;
-  if (nullable || typeof schema.default !== "boolean") return select(field, [true, false]);
+  if (nullable || typeof schema.default !== "boolean") return choose(field, [true, false]);
   return h("input", { ...attributes, type: "checkbox", checked: value ?? schema.default, onchange: (event) => set(event.target.checked) });
 }
 
@@ -302,7 +287,7 @@ function moment({ value, attributes, set }) {
 
 function file({ value, attributes, set }) {
   if (value) {
-    return h("span", { class: "chosen" }, `${bytes((value.replace(/=+$/, "").length * 3) >> 2)} chosen `, button("Remove", () => set(undefined)));
+    return h("span.chosen", `${bytes((value.replace(/=+$/, "").length * 3) >> 2)} chosen `, smallButton("Remove", () => set(undefined)));
   }
   const choose = async (event) => {
     const content = new Uint8Array(await event.target.files[0].arrayBuffer());
@@ -315,16 +300,15 @@ function file({ value, attributes, set }) {
 
 function json({ value, title, set }) {
   const begin = value instanceof Typed ? value.text : value === undefined ? "" : writeJson(value, 2);
-  const created = (editor) =>
-    editor.addEventListener("change", () => set(editor.value.trim() ? new Typed(editor.value, "json") : undefined));
-  return h("json-editor", { props: { text: begin, label: title }, created });
+  const onchange = ({ currentTarget: editor }) => set(editor.value.trim() ? new Typed(editor.value, "json") : undefined);
+  return h("json-editor", { props: { text: begin, label: title }, onchange });
 }
 
 const CONTROLS = {
   integer: numeric("integer"),
   number: numeric("number"),
   boolean: check,
-  enum: (field) => select(field, field.schema.enum),
+  enum: (field) => choose(field, field.schema.enum),
   date: clocked("date"),
   time: clocked("time"),
   moment,

@@ -1,6 +1,5 @@
 // JSON schemas as forms need them: what kind of field a schema is, what to say about it, and how what was typed is read.
-import { number, words } from "../core/format.js";
-import { parseJson, writeJson } from "../core/json.js";
+import { join, number, parseJson, words, writeJson } from "../core.js";
 
 /** Characters of a text that gets several lines. */
 export const LONG = 400;
@@ -156,7 +155,7 @@ export function limitsOf(schema) {
   said.push(range(minLength > 1 ? minLength : undefined, most, "characters"), range(minItems, maxItems, "entries"));
   if (schema.pattern) said.push(`fits ${schema.pattern}`);
   if (schema.default && typeof schema.default === "object") said.push(`default ${writeJson(schema.default)}`);
-  return said.filter(Boolean).join(" · ");
+  return join(said, " · ");
 }
 
 function range(least, most, unit) {

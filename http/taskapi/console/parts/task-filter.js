@@ -1,8 +1,7 @@
 // The language of the filter: "status:dead target:"depot 7" words". Its qualifiers are the filters of GET /tasks; all other
 // words are its text. Values to suggest are those that the server declares, and those that were seen in tasks.
-import { api } from "../core/api.js";
+import { api, STATUSES } from "../core.js";
 
-export const STATUSES = ["scheduled", "queued", "waiting", "running", "paused", "completed", "canceled", "dead"];
 const FIXED = { status: STATUSES, lane: ["primary", "retry"] };
 export const QUALIFIERS = {
   status: "what state it is in",

@@ -1,8 +1,7 @@
 // The filter bar: "status:dead actor:summarize words" opens the list, an id opens the task. A combobox: it suggests what the
 // word at the caret may become. What is wrong is marked at its word.
-import { h } from "../core/dom.js";
-import { currentAddress, goTo } from "../core/router.js";
-import { View } from "../core/view.js";
+import { currentAddress, define, goTo, h, View } from "../core.js";
+import { button } from "./basics.js";
 import { parseFilter, readDeclared, suggest } from "./task-filter.js";
 
 const readQuery = () => {
@@ -30,12 +29,11 @@ class TaskSearch extends View {
     const { options } = this.#suggested();
     const isOpen = this.#open && options.length > 0;
     return h(
-      "form",
-      { class: "search", role: "search", onsubmit: (event) => this.#submit(event) },
+      "form.search",
+      { role: "search", onsubmit: (event) => this.#submit(event) },
       h(
-        "div",
-        { class: "search-field" },
-        h("div", { class: "search-marks", "aria-hidden": "true" }, h("span", null, this.#mark(tokens, shown))),
+        "div.search-field",
+        h("div.search-marks", { "aria-hidden": "true" }, h("span", this.#mark(tokens, shown))),
         h("input", {
           name: "q",
           value: this.#text,
@@ -60,7 +58,7 @@ class TaskSearch extends View {
         }),
       ),
       this.#text
-        ? h("button", { key: "clear", type: "button", class: "plain", onclick: () => this.#clear() }, "Clear")
+        ? button("Clear", () => this.#clear(), { class: "plain" })
         : h("kbd", { key: "key" }, "/"),
       h(
         "ul",
@@ -75,14 +73,14 @@ class TaskSearch extends View {
               "aria-selected": String(index === this.#active),
               onmousedown: (event) => this.#accept(index, event),
             },
-            h("span", { class: "mono" }, word),
-            note && h("small", null, note),
+            h("span.mono", word),
+            note && h("small", note),
           ),
         ),
       ),
       shown.length > 0 &&
-        h("p", { key: "errors", id: "search-errors", class: "field-error", role: "alert" }, shown.map(({ start, end, error }) =>
-          h("span", { key: start }, h("code", null, this.#text.slice(start, end)), " ", error),
+        h("p.field-error", { key: "errors", id: "search-errors", role: "alert" }, shown.map(({ start, end, error }) =>
+          h("span", { key: start }, h("code", this.#text.slice(start, end)), " ", error),
         )),
     );
   }
@@ -183,4 +181,4 @@ class TaskSearch extends View {
     this.update();
   }
 }
-customElements.define("task-search", TaskSearch);
+define("task-search", TaskSearch);

@@ -1,5 +1,5 @@
 // Short messages about what has just happened; screen readers hear them.
-import { h, render } from "../core/dom.js";
+import { h, render } from "../core.js";
 
 const shown = [];
 let count = 0;
@@ -21,11 +21,7 @@ export function toast(text, { tone = "completed", link } = {}) {
 function show() {
   let place = document.getElementById("toasts");
   if (!place) {
-    place = document.createElement("div");
-    place.id = "toasts";
-    place.setAttribute("role", "status");
-    place.setAttribute("aria-live", "polite");
-    document.body.append(place);
+    place = Object.assign(document.createElement("div"), { id: "toasts", role: "status", ariaLive: "polite" });
   }
   // A modal dialog is above everything else, so messages go into it.
   (document.querySelector("dialog[open]") ?? document.body).append(place);
@@ -35,8 +31,8 @@ function show() {
       h(
         "div",
         { key, class: `toast s-${tone}` },
-        h("span", null, text, link && [" ", h("a", { href: link.href }, link.text)]),
-        h("button", { type: "button", class: "plain", "aria-label": "Close the message", onclick: close }, "×"),
+        h("span", text, link && [" ", h("a", { href: link.href }, link.text)]),
+        h("button.plain", { type: "button", "aria-label": "Close the message", onclick: close }, "×"),
       ),
     ),
   );

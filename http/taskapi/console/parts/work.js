@@ -1,7 +1,5 @@
 // What work there is: actors, and the task types of agents, each with the schema of a form for its payload.
-import { api } from "../core/api.js";
-import { caller } from "../core/caller.js";
-import { h } from "../core/dom.js";
+import { api, caller, h } from "../core.js";
 
 /** Reads all work that the caller may submit: [{id, title, group, actor, description, schema, ...}] */
 export async function readWork(signal) {
@@ -29,6 +27,9 @@ export async function readWork(signal) {
     })),
   );
 }
+
+/** The priorities of tasks, the first one first. */
+export const PRIORITIES = ["critical", "high", "medium", "low"];
 
 /** Which of them a payload belongs to. */
 export const findWork = (work, actor, payload) =>
@@ -63,17 +64,12 @@ function wrapInput({ agent_name: agent, task_type: type, input_schema: input }) 
 
 /** A select of work. `attributes` are those of the select. */
 export function workSelect(work, chosen, attributes) {
-  const groups = [...new Set(work.map((each) => each.group))];
   return h(
     "select",
     { ...attributes, value: chosen?.id ?? "" },
     !chosen && h("option", { value: "" }, "Choose…"),
-    groups.map((group) =>
-      h(
-        "optgroup",
-        { label: group },
-        work.filter((each) => each.group === group).map((each) => h("option", { value: each.id }, each.title)),
-      ),
+    [...Map.groupBy(work, ({ group }) => group)].map(([label, members]) =>
+      h("optgroup", { label }, members.map(({ id, title }) => h("option", { value: id }, title))),
     ),
   );
 }

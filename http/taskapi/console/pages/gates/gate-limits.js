@@ -1,6 +1,6 @@
 // The form with the limits of a gate. What the server refuses is shown beside its field; nothing typed is lost.
 import { define, h, parseJson, View } from "../../core.js";
-import { button, card, problem } from "../../parts.js";
+import { button, card, problem, submitButton } from "../../parts.js";
 
 const FIELDS = {
   max_concurrent: "Most at once",
@@ -39,7 +39,7 @@ class GateLimits extends View {
         this.save &&
           h(
             "div.acts",
-            h("button.primary", { disabled: this.#busy || !changed, "aria-busy": this.#busy && "true" }, this.#busy ? "Processing…" : "Save"),
+            submitButton("Save", this.#busy, { disabled: this.#busy || !changed }),
             changed && button("Undo", () => this.#undo()),
           ),
       ),

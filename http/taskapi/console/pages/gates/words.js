@@ -1,11 +1,11 @@
 // What a gate's state means, in words.
-import { duration, exactTime, h, linkTo, number, secondsSince } from "../../core.js";
+import { duration, exactTime, h, number, secondsSince, words } from "../../core.js";
 import { chip, link, meter, moment } from "../../parts.js";
 
 /** Counts down to the next start. */
 const next = (before, due = "now") => {
-  const words = (at) => (secondsSince(at) >= 0 ? due : `${before} ${duration(Math.ceil(-secondsSince(at)))}`);
-  return ({ next_at: at }) => moment(at, words);
+  const show = (at) => (secondsSince(at) >= 0 ? due : `${before} ${duration(Math.ceil(-secondsSince(at)))}`);
+  return ({ next_at: at }) => moment(at, show);
 };
 const within = next("in");
 const inAbout = next("in about", "any moment");
@@ -19,7 +19,7 @@ const STATES = {
   closed: ["closed", "waiting", next("opens in")],
   breaker_open: ["breaker open", "dead", next("probe in", "probe due")],
   breaker_half_open: ["probing", "waiting", "when the probe ends"],
-  blocked: ["blocked", "dead", () => link(linkTo("/targets"), "when its first task is resolved")],
+  blocked: ["blocked", "dead", () => link("/targets", "when its first task is resolved")],
   unknown_actor: ["no worker", "dead", "when a worker knows the actor"],
 };
 
@@ -76,5 +76,5 @@ export function changeWords([field, [before, after]]) {
   if (field === "paused") return after ? "paused" : "resumed";
   if (field === "breaker_state") return `breaker ${after === "closed" ? "closed" : "opened"}`;
   if (field === "closed_until") return after ? `closed until ${exactTime(after)}` : "opened";
-  return `${NAMES[field] ?? field.replaceAll("_", " ")} ${write(before)} → ${write(after)}`;
+  return `${NAMES[field] ?? words(field)} ${write(before)} → ${write(after)}`;
 }

@@ -1,36 +1,35 @@
 // The form of an item: an agent, a title, a priority, and the agent's input as JSON.
 import { api, caller, h, writeJson } from "../../core.js";
-import { askForm } from "../../parts.js";
+import { askForm, field, select } from "../../parts.js";
 import "../../parts/json-editor.js";
-import { PRIORITIES, projectPath } from "./queue.js";
+import { PRIORITIES } from "../../parts/work.js";
+import { projectPath } from "./queue.js";
 
 const BLANK = { string: "", number: 0, integer: 0, boolean: false, array: [], object: {} };
 
 /** Adds an item to a project. What was typed stays until the server has taken it. */
 export async function addItem(project, { again }) {
   const agents = (await api.get("/agents")).items.filter((each) => caller.mayGive(each));
+  if (!agents.length) throw new Error("There is no agent that you may give work.");
   let agent = agents[0];
   let editor = null;
-  const label = (text, ...field) => h("label", text, ...field);
+  const choose = (event) => {
+    agent = agents[event.target.value];
+    editor.text = writeExample(agent.input_schema);
+  };
+  const priorities = PRIORITIES.filter((name) => name !== "critical" || caller.hasRole("operator")).map((name) => [name]);
   await askForm({
     title: "Add an item",
     action: "Add",
     wide: true,
-    fields: (error) => {
-      if (error?.field?.startsWith("input")) editor.refuse(error.field.replace(/^input\.?/, ""), error.message);
-      const choose = (event) => {
-        agent = agents[event.target.value];
-        editor.text = writeExample(agent.input_schema);
-      };
-      return [
-        label("Title", h("input", { name: "title", required: true, maxlength: 500, autocomplete: "off" })),
-        label("Agent", h("select", { onchange: choose }, agents.map((each, index) => h("option", { value: index }, `${each.agent_name} · ${each.task_type}`)))),
-        label(
-          "Priority",
-          h("select", { name: "priority" }, h("option", { value: "" }, "that of the agent"), PRIORITIES.map((name) => (name !== "critical" || caller.hasRole("operator")) && h("option", { value: name }, name))),
-        ),
-        h("div", h("json-editor", { props: { text: writeExample(agent.input_schema), label: "Input" }, created: (element) => (editor = element) })),
-      ];
+    fields: () => [
+      field("Title", { name: "title", required: true, maxlength: 500 }),
+      h("label", "Agent", select({ onchange: choose }, agents.map((each, index) => [index, `${each.agent_name} · ${each.task_type}`]))),
+      h("label", "Priority", select({ name: "priority" }, [["", "that of the agent"], ...priorities])),
+      h("div", h("json-editor", { props: { text: writeExample(agent.input_schema), label: "Input" }, created: (element) => (editor = element) })),
+    ],
+    place: ({ field: name, message }) => {
+      if (name?.startsWith("input")) editor.refuse(name.replace(/^input\.?/, ""), message);
     },
     send: (form) => {
       const input = editor.read();

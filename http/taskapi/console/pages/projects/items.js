@@ -1,11 +1,12 @@
 // The items of a project in their order: how each ended and with what, and what can be done with it.
-import { duration, h, linkTo, number, define, readAll, View, writeJson } from "../../core.js";
-import { actionButton, card, chip, empty, jsonTree, link, loading, moment, problem } from "../../parts.js";
-import { findContents } from "../../parts/output.js";
+import { define, duration, h, number, readAll, secondsBetween, View, words, writeJson } from "../../core.js";
+import { actionButton, card, chip, empty, jsonTree, link, loading, moment, moreButton, pills, problem } from "../../parts.js";
+import { findContents, showContents } from "../../parts/output.js";
+import { PRIORITIES } from "../../parts/work.js";
 import { shorten } from "../task/words.js";
 import { addItem } from "./item-dialog.js";
 import { post } from "./queue-acts.js";
-import { PRIORITIES, TONES, countItems, itemPath, itemWord, may, projectPath } from "./queue.js";
+import { TONES, countItems, itemPath, may, projectPath } from "./queue.js";
 
 const STEP = 100;
 const PAUSE = 300; // ms between a change and the next read of the list
@@ -14,12 +15,10 @@ class ProjectItems extends View {
   #items = null;
   #most = STEP;
   #status = "";
-  #error = null;
   #timer = null;
-  #read = () => {};
 
   start() {
-    this.#read = this.poll((signal) => this.#load(signal), 30);
+    this.again = this.poll((signal) => this.#load(signal), 30);
     this.own(() => clearTimeout(this.#timer));
   }
 
@@ -27,43 +26,38 @@ class ProjectItems extends View {
     if (name !== "changes" || before === undefined) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
-      this.#read();
+      this.again();
     }, PAUSE);
   }
 
   async #load(signal) {
     const status = this.#status;
-    try {
-      const items = await readAll(`${projectPath(this.project.project_id)}/items`, { status, limit: STEP }, { most: this.#most, signal });
-      if (status === this.#status) [this.#items, this.#error] = [items, null];
-    } catch (error) {
-      if (error.status) this.#error = error;
-      this.update();
-      throw error;
-    }
+    const items = await readAll(`${projectPath(this.project.project_id)}/items`, { status, limit: STEP }, { most: this.#most, signal });
+    if (status === this.#status) this.#items = items;
   }
 
   content() {
-    const items = this.#items;
+    const [items, status] = [this.#items, this.#status];
     const counts = this.project.items;
-    const none = () => (this.#status ? empty(`No item is ${itemWord(this.#status)}.`) : empty("No items yet.", "An item is one piece of work for an agent.", may("items") && " Add the first one, then start the queue."));
+    const choices = ["", ...Object.keys(TONES)].map((name) => [name, `${words(name) || "all"} ${number(name ? counts[name] : countItems(counts))}`]);
+    const add = () => actionButton({ label: "Add item", act: () => addItem(this.project, this.tools) });
     return card(
-      { title: "Items", note: may("items") && h("button", { type: "button", onclick: () => addItem(this.project, this.tools) }, "Add item") },
-      this.#error && problem(this.#error),
-      h("div.by-status.pills", { role: "group", "aria-label": "Items by status" }, ["", ...Object.keys(TONES)].map((name) => this.#choice(name, name ? counts[name] : countItems(counts)))),
-      items ? (items.length ? h("ol.items", items.map((item) => this.#row(item))) : none()) : loading(),
-      items?.length >= this.#most && h("button", { type: "button", onclick: () => this.#show(this.#status, this.#most + STEP) }, "Show more"),
+      { title: "Items", note: may("items") && add() },
+      this.error && problem(this.error),
+      pills("Items by status", choices, status, (name) => this.#show(name, STEP)),
+      items ? (items.length ? h("ol.items", items.map((item) => this.#row(item))) : this.#none()) : loading(),
+      items?.length >= this.#most && moreButton(() => this.#show(status, this.#most + STEP)),
     );
   }
 
-  #choice(name, count) {
-    const pressed = String(this.#status === name);
-    return h("button", { key: name, type: "button", "aria-pressed": pressed, onclick: () => this.#show(name, STEP) }, `${name ? itemWord(name) : "all"} ${number(count)}`);
+  #none() {
+    if (this.#status) return empty(`No item is ${words(this.#status)}.`);
+    return empty("No items yet.", "An item is one piece of work for an agent.", may("items") && " Add the first one, then start the queue.");
   }
 
   #show(status, most) {
     [this.#status, this.#most] = [status, most];
-    this.#read();
+    this.again();
     this.update();
   }
 
@@ -74,11 +68,11 @@ class ProjectItems extends View {
       { key: id, "aria-label": title },
       h("span.faint", number(item.position)),
       h("div.what", h("b", title), h("small", `${agent_name} · ${task_type} · ${PRIORITIES[priority]}`), showResult(item)),
-      h("span", chip(itemWord(status), TONES[status])),
+      h("span", chip(words(status), TONES[status])),
       h(
         "small",
-        finished ? [duration((Date.parse(finished) - Date.parse(started)) / 1000), " · ", moment(finished)] : status === "in_progress" && moment(started),
-        run && h("div", link(linkTo(`/tasks/${run}`), "Task", { "aria-label": `Task of ${title}` })),
+        finished ? [duration(secondsBetween(started, finished)), " · ", moment(finished)] : status === "in_progress" && moment(started),
+        run && h("div", link(`/tasks/${run}`, "Task", { "aria-label": `Task of ${title}` })),
       ),
       h("span.acts", this.#acts(item)),
     );
@@ -102,6 +96,5 @@ function showResult({ status, result, error, title }) {
   if (status === "failed") return h("p.bad", h("b", error?.type), ` ${error?.message ?? ""}`);
   if (status !== "completed") return null;
   const contents = findContents(result);
-  if (contents.length) return h("div.contents", contents.map((id) => h("media-content", { key: id, props: { contentId: id, label: title } })));
-  return h("details", h("summary", shorten(writeJson(result))), jsonTree(result));
+  return contents.length ? showContents(contents, title) : h("details", h("summary", shorten(writeJson(result))), jsonTree(result));
 }

@@ -1,8 +1,8 @@
 // The run that is under way: its item, its progress, its text as it is written, and why it waits.
-import { api, follow, h, define, View } from "../../core.js";
-import { card, loading, status } from "../../parts.js";
+import { api, define, follow, h, View } from "../../core.js";
+import { card, linkToTask, loading, status } from "../../parts.js";
 import { showProgress } from "../task/head.js";
-import { explainWaiting, linkToTask } from "../task/waiting.js";
+import { explainWaiting } from "../task/waiting.js";
 
 const LONGEST = 3000; // characters of text
 

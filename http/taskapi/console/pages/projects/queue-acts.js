@@ -1,7 +1,6 @@
 // The buttons of a project's queue, and what they say afterwards.
 import { api, caller, h } from "../../core.js";
-import { actionButton, code } from "../../parts.js";
-import { linkToTask } from "../task/waiting.js";
+import { actionButton, code, linkToTask } from "../../parts.js";
 import { may, projectPath, whyNotStart } from "./queue.js";
 
 /** `say` shows a notice, `again` reads at once. `brief`: only what a row of a list has room for. */

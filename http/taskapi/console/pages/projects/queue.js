@@ -1,16 +1,13 @@
 // What the states of queues and items mean, and the parts that show them.
-import { caller, h, number } from "../../core.js";
-import { chip, moment, since } from "../../parts.js";
+import { caller, h } from "../../core.js";
+import { button, chip, moment, since } from "../../parts.js";
 
-export const PRIORITIES = ["critical", "high", "medium", "low"];
 export const TONES = { completed: "completed", failed: "dead", in_progress: "running", pending: "queued" };
-const STATUSES = Object.keys(TONES);
 
 export const projectPath = (id) => `/projects/${encodeURIComponent(id)}`;
 export const itemPath = (item) => `${projectPath(item.project_id)}/items/${encodeURIComponent(item.item_id)}`;
 export const may = (verb, method = "POST") => caller.may(`${method} /projects/{project_id}/${verb}`);
-export const countItems = (items) => STATUSES.reduce((sum, name) => sum + items[name], 0);
-export const itemWord = (name) => name.replace("_", " ");
+export const countItems = (items) => Object.keys(TONES).reduce((sum, name) => sum + items[name], 0);
 
 /** The state of a queue in a word and its color. */
 export function queueChip({ queue_state: state, items }) {
@@ -32,21 +29,11 @@ export function whyNotStart({ queue_state: state, items }) {
   return items.pending ? null : "No item is pending.";
 }
 
-/** The items of a project as one bar, with a piece for each status. */
-export function stack(items) {
-  const label = STATUSES.filter((name) => items[name]).map((name) => `${number(items[name])} ${itemWord(name)}`).join(", ") || "no items";
-  return h(
-    "span.stack",
-    { role: "img", "aria-label": label, title: label },
-    STATUSES.map((name) => items[name] > 0 && h("i", { key: name, class: `s-${TONES[name]}`, style: { "flex-grow": items[name] } })),
-  );
-}
-
 /** What became of an action, until somebody closes it: {title, tone, content}. */
 export const showNotice = ({ title, tone, content }, close) =>
   h(
     "section",
     { key: "notice", class: `card verdict s-${tone}`, role: tone === "dead" ? "alert" : "status" },
-    h("h2", title, h("button.plain", { type: "button", onclick: close }, "Close")),
+    h("h2", title, button("Close", close, { class: "plain" })),
     content,
   );

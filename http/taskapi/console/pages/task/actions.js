@@ -1,16 +1,7 @@
 // What can be done with a task: only what its status and the caller's key allow.
-import { api } from "../../core/api.js";
-import { caller } from "../../core/caller.js";
-import { h } from "../../core/dom.js";
-import { goTo } from "../../core/router.js";
-import { actionButton } from "../../parts/action-button.js";
-import { copyButton } from "../../parts/basics.js";
-import { curlOf, pythonOf } from "../../parts/curl.js";
-import { toast } from "../../parts/toasts.js";
+import { api, caller, ENDED, goTo, LIVE } from "../../core.js";
+import { actionButton, button, copyButton, curlOf, pythonOf, toast } from "../../parts.js";
 import { editAndRetry } from "./edit.js";
-
-const LIVE = ["scheduled", "queued", "waiting", "running", "paused"];
-export const FINISHED = ["completed", "canceled", "dead"];
 
 const canRetry = ({ status, lane }) => status === "dead" || (status === "scheduled" && lane === "retry");
 const asked = ({ status }, soon, done) => (status === "running" ? soon : done);
@@ -67,9 +58,9 @@ export function showActions(task, take, createdBy) {
       }),
   );
   if (canRetry(task) && !createdBy && caller.may("POST /tasks/{task_id}/retry")) {
-    buttons.splice(1, 0, h("button", { type: "button", key: "edit", onclick: () => editAndRetry(task, take) }, "Edit and retry"));
+    buttons.splice(1, 0, button("Edit and retry", () => editAndRetry(task, take)));
   }
-  if (FINISHED.includes(task.status) && caller.may("DELETE /tasks/{task_id}")) {
+  if (ENDED.includes(task.status) && caller.may("DELETE /tasks/{task_id}")) {
     const ask = ["Remove this task from the lists?", "Nobody sees it any more. Its history is kept for the audit trail.", "Remove"];
     buttons.push(makeButton("Remove", null, ask, () => api.delete(path).then(() => goTo("/tasks"))));
   }

@@ -1,10 +1,6 @@
 // What else is known of a task: where it belongs, and what it has used.
-import { duration, plural } from "../../core/format.js";
-import { linkTo } from "../../core/router.js";
-import { card, code, facts, link } from "../../parts/basics.js";
-import { showGate } from "../../parts/gate-links.js";
-import { moment } from "../../parts/moment-text.js";
-import { linkToTask } from "./waiting.js";
+import { duration, join, linkTo, plural, secondsBetween } from "../../core.js";
+import { card, code, facts, link, linkToTask, moment, showGate } from "../../parts.js";
 
 /** `origin`: the data of the first event, which says where the task comes from. */
 export function showFacts(task, origin) {
@@ -16,17 +12,17 @@ export function showFacts(task, origin) {
     facts([
       ["Queue", `${task.queue} · ${task.lane} lane · priority ${task.priority}`],
       ["Gates", gates.length > 0 && gates.map((key, index) => [index > 0 && " · ", showGate(key)])],
-      ["Used", used.filter(Boolean).join(" · ")],
+      ["Used", join(used, " · ")],
       ["Workflow", workflow && link(linkTo(`/workflows/${workflow}`, { task: task.task_id }), code(workflow))],
-      ["Project", actor === "project_run" && [link(linkTo(`/projects/${payload.project_id}`), code(payload.project_id)), " ", payload.title]],
-      ["Schedule", origin.schedule_id && link(linkTo("/schedules"), code(origin.schedule_id))],
+      ["Project", actor === "project_run" && [link(`/projects/${payload.project_id}`, code(payload.project_id)), " ", payload.title]],
+      ["Schedule", origin.schedule_id && link("/schedules", code(origin.schedule_id))],
       ["Comes from", before && linkToTask(before)],
-      ["Target", target && link(linkTo("/targets"), target)],
+      ["Target", target && link("/targets", target)],
       ["Tenant", task.tenant],
       ["Dedup key", task.dedup_key],
       ["Submitted", moment(task.created_at)],
       ["Started", started && moment(started)],
-      ["Ended", finished && [moment(finished), started && `, ran ${duration((Date.parse(finished) - Date.parse(started)) / 1000)}`]],
+      ["Ended", finished && [moment(finished), started && `, ran ${duration(secondsBetween(started, finished))}`]],
       ["Worker", task.worker_id && code(task.worker_id)],
     ]),
   );

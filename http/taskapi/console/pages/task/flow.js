@@ -1,6 +1,5 @@
 // The life of a task as a drawn state machine: where it has been and how long, which ways it took, and where it is.
-import { h } from "../../core/dom.js";
-import { duration, number } from "../../core/format.js";
+import { duration, h, number } from "../../core.js";
 
 const [WIDTH, HEIGHT, TOP, BELOW] = [148, 40, 8, 78];
 const PLACES = {
@@ -24,8 +23,8 @@ export function drawFlow(stretches, current) {
   }
   const words = [...times].map(([state, time]) => `${state} ${duration(time / 1000)}`).join("; ");
   return h(
-    "div",
-    { class: "flow", tabindex: 0, role: "img", "aria-label": `Now ${current}. Time in each status: ${words}.` },
+    "div.flow",
+    { tabindex: 0, role: "img", "aria-label": `Now ${current}. Time in each status: ${words}.` },
     h(
       "svg",
       { viewBox: "0 0 1076 122", "aria-hidden": "true" },
@@ -36,7 +35,7 @@ export function drawFlow(stretches, current) {
           { key: state, class: [`s-${state}`, times.has(state) && "visited", state === current && "current"], transform: `translate(${x} ${y})` },
           h("rect", { width: WIDTH, height: HEIGHT, rx: 8 }),
           h("text", { x: 14, y: 25 }, state),
-          times.get(state) > 0 && h("text", { class: "time", x: WIDTH - 12, y: 25 }, duration(times.get(state) / 1000)),
+          times.get(state) > 0 && h("text.time", { x: WIDTH - 12, y: 25 }, duration(times.get(state) / 1000)),
         ),
       ),
     ),

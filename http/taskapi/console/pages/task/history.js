@@ -1,5 +1,5 @@
 // The events of a task that the page knows: those it has read, from the end, and those that have arrived since.
-import { api } from "../../core/api.js";
+import { api } from "../../core.js";
 
 export class History {
   #path; // of the task's events in the API

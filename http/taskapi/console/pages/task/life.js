@@ -1,12 +1,10 @@
 // The life of a task: its state machine, and a bar for each attempt that answers where the time went.
-import { h } from "../../core/dom.js";
-import { clock, duration, exactTime, plural } from "../../core/format.js";
-import { card } from "../../parts/basics.js";
+import { clock, duration, ENDED, exactTime, h, join, plural } from "../../core.js";
+import { button, card } from "../../parts.js";
 import { drawFlow } from "./flow.js";
 import { shorten, workerName } from "./words.js";
 
 export const MOST_ROWS = 12;
-const ENDS = ["completed", "canceled", "dead"];
 const IDLE = ["scheduled", "paused", "dead"]; // no work waited: days of it must not hide the seconds of the work
 
 /** `moves`: the events of kind status; `view`: {isCut: whether there were others before, all, showAll}. */
@@ -15,22 +13,22 @@ export function showLife(task, moves, now, { isCut, all, showAll }) {
   const rows = groupByAttempt(stretches, task);
   const hidden = all ? 0 : Math.max(0, rows.length - MOST_ROWS);
   const [first, last] = [stretches[0], stretches.at(-1)];
-  const isLive = !ENDS.includes(last.state);
+  const isLive = !ENDED.includes(last.state);
   const age = duration((last.to - Date.parse(task.created_at)) / 1000);
   return card(
     { title: "Life", note: isLive ? `${age} since it was submitted` : `${age} in all`, key: "life", class: "life" },
     drawFlow(stretches, task.status),
-    isCut && h("p", { class: "faint" }, "It has moved so often that only its newest moves are drawn."),
-    hidden > 0 && h("button", { type: "button", class: "plain", onclick: showAll }, `Show ${plural(hidden, "earlier attempt")}`),
-    h("ol", { class: "attempt-bars" }, rows.slice(hidden).map((row) => showRow(row, isLive && row === rows.at(-1)))),
-    h("p", { class: "axis faint" }, h("time", { title: exactTime(first.from) }, clock(first.from)), isLive ? "now" : clock(last.to)),
+    isCut && h("p.faint", "It has moved so often that only its newest moves are drawn."),
+    hidden > 0 && button(`Show ${plural(hidden, "earlier attempt")}`, showAll, { class: "plain" }),
+    h("ol.attempt-bars", rows.slice(hidden).map((row) => showRow(row, isLive && row === rows.at(-1)))),
+    h("p.axis.faint", h("time", { title: exactTime(first.from) }, clock(first.from)), isLive ? "now" : clock(last.to)),
   );
 }
 
 /** A status that lasts; the one in which a finished task stays has no length. `next`: the data of the move that ends it. */
 function makeStretch({ n, at, data }, next, now) {
   const from = Date.parse(at);
-  const to = next ? Date.parse(next.at) : ENDS.includes(data.to) ? from : Math.max(from, now);
+  const to = next ? Date.parse(next.at) : ENDED.includes(data.to) ? from : Math.max(from, now);
   return { n, from, to, state: data.to, move: data, next: next?.data, length: to - from };
 }
 
@@ -55,11 +53,11 @@ function groupByAttempt(stretches, task) {
   const rows = [[]];
   for (const stretch of stretches) {
     rows.at(-1).push(stretch);
-    if (stretch.state === "running" && stretch.next && !(ENDS.includes(stretch.next.to) && stretch === stretches.at(-2))) rows.push([]);
+    if (stretch.state === "running" && stretch.next && !(ENDED.includes(stretch.next.to) && stretch === stretches.at(-2))) rows.push([]);
   }
   return rows.map((row) => {
     const run = row.find(({ state }) => state === "running");
-    const attempt = run?.move.attempt ?? task.attempt + (ENDS.includes(row.at(-1).state) ? 0 : 1);
+    const attempt = run?.move.attempt ?? task.attempt + (ENDED.includes(row.at(-1).state) ? 0 : 1);
     return { attempt, run, stretches: row.filter(({ length }) => length), last: row.at(-1), end: run ? run.next : row.at(-1).move };
   });
 }
@@ -71,14 +69,14 @@ function showRow({ attempt, run, stretches, last, end }, isLive) {
   return h(
     "li",
     { key: (stretches[0] ?? last).n },
-    h("span", { class: "dim" }, `attempt ${attempt}`),
+    h("span.dim", `attempt ${attempt}`),
     h(
-      "div",
-      { class: "bar", role: "img", "aria-label": [...stretches.map(describe), !isLive && end?.to].filter(Boolean).join("; ") },
+      "div.bar",
+      { role: "img", "aria-label": join([...stretches.map(describe), !isLive && end?.to], "; ") },
       stretches.map(showStretch),
       h("i", { key: "end", class: isLive ? "now" : `end s-${end?.error ? "dead" : end?.to}`, style: at }),
     ),
-    h("p", { class: end?.error && "failed", style: start > 50 ? { "text-align": "right" } : { "padding-left": `${start}%` } }, words.filter(Boolean).join(" · ")),
+    h("p", { class: end?.error && "failed", style: start > 50 ? { "text-align": "right" } : { "padding-left": `${start}%` } }, join(words, " · ")),
   );
 }
 
@@ -101,5 +99,5 @@ function showStretch(stretch) {
 
 function describeEnd({ from, to, error, reason, by }) {
   if (error) return shorten(`${error.type}: ${error.message}`);
-  return [from === "running" && to === "queued" ? "given back" : to, by && `by ${by}`, reason].filter(Boolean).join(", ");
+  return join([from === "running" && to === "queued" ? "given back" : to, by && `by ${by}`, reason]);
 }

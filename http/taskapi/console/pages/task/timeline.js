@@ -1,8 +1,6 @@
 // The history as a timeline, the newest on top, of all kinds or of one. Pieces of one kind in a row are one line.
-import { h } from "../../core/dom.js";
-import { clock, exactTime, plural } from "../../core/format.js";
-import { card, loading } from "../../parts/basics.js";
-import "../../parts/json-tree.js";
+import { clock, exactTime, h, plural } from "../../core.js";
+import { button, card, jsonTree, loading, moreButton } from "../../parts.js";
 import { describeEvent } from "./words.js";
 
 const USUAL = ["status", "control", "progress", "token", "log", "tool", "part", "payload"];
@@ -16,15 +14,15 @@ export function showTimeline(history, { kind, open, choose, toggle, readMore }) 
   const kinds = USUAL.filter((each) => history.hasMore("") || known.includes(each) || each === kind);
   const lines = group(events ?? []).slice(0, MOST);
   const filter = (each) =>
-    h("button", { key: each, type: "button", class: "plain", "aria-pressed": String(each === kind), onclick: () => choose(each) }, each || "all");
+    button(each || "all", () => choose(each), { key: each, class: "plain", "aria-pressed": String(each === kind) });
   return card(
     { title: "History", key: "history", class: "history" },
-    h("div", { class: "kinds", role: "group", "aria-label": "Kinds of events" }, ["", ...new Set([...kinds, ...known])].map(filter)),
+    h("div.kinds", { role: "group", "aria-label": "Kinds of events" }, ["", ...new Set([...kinds, ...known])].map(filter)),
     !events && loading(),
-    events && !lines.length && h("p", { class: "dim" }, `There are no events of the kind ${kind}.`),
-    h("ol", { class: "timeline" }, lines.map((line) => showLine(line, open, toggle))),
-    events && history.hasMore(kind) && lines.length < MOST && h("button", { type: "button", onclick: readMore }, "Show older events"),
-    lines.length === MOST && h("p", { class: "faint" }, "Choose a kind to see older events."),
+    events && !lines.length && h("p.dim", `There are no events of the kind ${kind}.`),
+    h("ol.timeline", lines.map((line) => showLine(line, open, toggle))),
+    events && history.hasMore(kind) && lines.length < MOST && moreButton(readMore, "Show older events"),
+    lines.length === MOST && h("p.faint", "Choose a kind to see older events."),
   );
 }
 
@@ -44,7 +42,7 @@ export function showLine(events, open = null, toggle = null) {
   const { tone, what, detail } = describeEvent(newest);
   const count = events.length > 1 && plural(events.length, newest.kind === "progress" ? "update" : newest.kind);
   const texts = count && newest.kind !== "progress" ? [count, detail] : [what, count || detail];
-  const words = [h("span", null, texts[0]), texts[1] && h("span", { class: "faint" }, " ", texts[1])];
+  const words = [h("span", texts[0]), texts[1] && h("span.faint", " ", texts[1])];
   const isOpen = open?.has(n);
   return h(
     "li",
@@ -52,9 +50,8 @@ export function showLine(events, open = null, toggle = null) {
     h("time", { datetime: newest.at, title: `${exactTime(newest.at)}, event ${newest.n}` }, clock(newest.at)),
     h(
       "div",
-      null,
-      toggle ? h("button", { type: "button", "aria-expanded": String(isOpen), onclick: () => toggle(n) }, words) : words,
-      isOpen && h("json-tree", { key: "data", props: { value: count ? mergeData(events) : newest.data } }),
+      toggle ? button(words, () => toggle(n), { key: "words", "aria-expanded": String(isOpen) }) : words,
+      isOpen && jsonTree(count ? mergeData(events) : newest.data),
     ),
   );
 }

@@ -1,13 +1,6 @@
 // Why a task does not run, and what happens next, in words.
-import { api } from "../../core/api.js";
-import { caller } from "../../core/caller.js";
-import { duration, secondsSince, shortId } from "../../core/format.js";
-import { linkTo } from "../../core/router.js";
-import { code, link } from "../../parts/basics.js";
-import { showGate } from "../../parts/gate-links.js";
-import { moment } from "../../parts/moment-text.js";
-
-export const linkToTask = (id) => link(linkTo(`/tasks/${encodeURIComponent(id)}`), code(shortId(id)), { title: id });
+import { api, caller, duration, join, secondsSince } from "../../core.js";
+import { link, linkToTask, moment, showGate } from "../../parts.js";
 
 /** Reads the tasks that hold the gate at which a task waits, as far as the caller may know them. */
 export async function readHolders({ task_id: id, tenant, target, waiting }, signal) {
@@ -22,26 +15,24 @@ export async function readHolders({ task_id: id, tenant, target, waiting }, sign
 
 /** Returns {title, text} for a task that does not run, or is about to stop; null for others. */
 export function explainWaiting(task, holders) {
-  const { status, lane, attempt, max_attempts: most, error, updated_at: since, available_at: due, cancel_requested: asked } = task;
-  const isDue = secondsSince(due) > 0;
-  if (status === "waiting" && task.waiting) return { title: "Waits", text: explainGate(task.waiting, holders) };
-  if (status === "scheduled" && lane === "primary") return { title: "Scheduled", text: ["It is due ", isDue ? "now" : moment(due), "."] };
-  if (status === "scheduled") {
-    const which = `attempt ${attempt + 1} of ${most}` + (error ? ` after ${error.type}` : "");
-    return { title: "Runs again", text: [isDue ? "now" : moment(due), `: ${which}. Retry runs it at once.`] };
-  }
-  if (status === "queued" && secondsSince(since) < 5) return { title: "Ready", text: "It starts as soon as a worker has a free place." };
-  if (status === "queued") return { title: "Ready", text: ["since ", moment(since), ". No worker has a free place for it. ", caller.may("GET /workers") && link(linkTo("/workers"), "Workers")] };
-  if (status === "paused") return { title: "Paused", text: ["since ", moment(since), ". It goes on where it was when it is resumed."] };
+  const { status, lane, attempt, max_attempts: most, error, updated_at: at, available_at: due, cancel_requested: asked } = task;
+  const start = secondsSince(due) > 0 ? "now" : moment(due);
+  const say = (title, ...text) => ({ title, text });
+  if (status === "waiting" && task.waiting) return say("Waits", explainGate(task.waiting, holders));
+  if (status === "scheduled" && lane === "primary") return say("Scheduled", "It is due ", start, ".");
+  if (status === "scheduled") return say("Runs again", start, `: attempt ${attempt + 1} of ${most}${error ? " after " + error.type : ""}. Retry runs it at once.`);
+  if (status === "queued" && secondsSince(at) < 5) return say("Ready", "It starts as soon as a worker has a free place.");
+  if (status === "queued") return say("Ready", "since ", moment(at), ". No worker has a free place for it. ", caller.may("GET /workers") && link("/workers", "Workers"));
+  if (status === "paused") return say("Paused", "since ", moment(at), ". It goes on where it was when it is resumed.");
   if (status !== "running" || !asked) return null;
-  return { title: "Stopping", text: `A ${asked === "force" ? "force-stop" : asked} was requested; the receipt says how far it is.` };
+  return say("Stopping", `A ${asked === "force" ? "force-stop" : asked} was requested; the receipt says how far it is.`);
 }
 
 const explainGate = ({ gate, reason, position, eta_seconds: eta }, holders) => [
   "at ",
   showGate(gate),
   ": ",
-  [reason, `place ${position} in the line`, eta > 0 && `about ${duration(Math.max(1, Math.round(eta)))} to go`].filter(Boolean).join(", "),
+  join([reason, `place ${position} in the line`, eta > 0 && `about ${duration(Math.max(1, Math.round(eta)))} to go`]),
   ". ",
   holders.length > 0 && ["Before it: ", holders.map(({ task_id: id }, index) => [index > 0 && ", ", linkToTask(id)]), ". "],
   gate.startsWith("target:") && "A target runs one task at a time, in the order of arrival.",

@@ -1,5 +1,5 @@
 // Tasks of a filter, newest first, as far as they are read; kept as they are now by reading again what is on the screen.
-import { api } from "../../core/api.js";
+import { api } from "../../core.js";
 import { noteValues } from "../../parts/task-filter.js";
 
 const PAGE = 200;

@@ -1,6 +1,6 @@
 // What can be done about a step: a decision on an approval; dead tasks are retried or given up, and the workflow goes on.
 import { api, caller, h, plural, readAll } from "../../core.js";
-import { askForm, toast } from "../../parts.js";
+import { askForm, button, field, toast } from "../../parts.js";
 import { countTasks, hasFailed, nameAll, stepPath } from "./steps.js";
 
 export const RETRY = "POST /tasks/{task_id}/retry";
@@ -15,7 +15,7 @@ export const mayDecide = () => caller.may("POST /workflows/{workflow_id}/steps/{
 /** The buttons of an approval that waits; done(workflow) is called with what the server answers. */
 export const decisionButtons = (workflow, step, done) =>
   [["approve", "Approve", "primary"], ["reject", "Reject", "danger"]].map(([verb, label, tone]) =>
-    h("button", { key: verb, type: "button", class: tone, onclick: () => decide(verb, label, workflow, step, done) }, label),
+    button(label, () => decide(verb, label, workflow, step, done), { class: tone }),
   );
 
 async function decide(verb, action, workflow, step, done) {
@@ -25,7 +25,7 @@ async function decide(verb, action, workflow, step, done) {
     action,
     fields: () => [
       h("p.dim", verb === "approve" ? sayWhatStarts(workflow, step) : sayWhatFails(workflow, step)),
-      h("label", "Who decides", h("input", { name: "by", required: true, maxlength: 200, created: (input) => (input.value = name) })),
+      field("Who decides", { name: "by", required: true, maxlength: 200, created: (input) => (input.value = name) }),
       h("label", "Why (kept in the history)", h("textarea", { name: "note", maxlength: 2000 })),
     ],
     send: (form) => api.post(`${stepPath(workflow, step)}/${verb}`, { by: form.get("by").trim(), note: form.get("note").trim() || null }),

@@ -1,5 +1,6 @@
 // The steps of a workflow as a graph that shows the selected step, and can be scrolled, zoomed and walked through by keys.
-import { h, define, View } from "../../core.js";
+import { define, h, join, View } from "../../core.js";
+import { button } from "../../parts.js";
 import { HEIGHT, WIDTH, layOut } from "./layout.js";
 import { countTasks, describe } from "./steps.js";
 
@@ -25,7 +26,7 @@ class WorkflowGraph extends View {
     const { width, height } = this.#layout;
     const zoom = this.#zoom ?? 1;
     const scale = (label, text, change) =>
-      h("button", { type: "button", "aria-label": label, onclick: () => this.#scale(change()) }, text);
+      button(text, () => this.#scale(change()), { "aria-label": label });
     return [
       h(
         "div.graph",
@@ -77,7 +78,7 @@ class WorkflowGraph extends View {
   /** All edges of a tone are one path, however many there are. */
   #edges() {
     const status = new Map(this.steps.map((step) => [step.key, step.status]));
-    const paths = { pending: ["", ""], completed: ["", ""], active: ["", ""], selected: ["", ""] };
+    const paths = Object.fromEntries(["pending", "completed", "active", "selected"].map((tone) => [tone, ["", ""]]));
     for (const { from, to, points } of this.#layout.edges) {
       let tone = ["running", "waiting"].includes(status.get(to)) ? "active" : status.get(from) === "completed" ? "completed" : "pending";
       if (from === this.selected || to === this.selected) tone = "selected";
@@ -106,7 +107,7 @@ class WorkflowGraph extends View {
         role: "button",
         tabindex: key === (this.#focused ?? this.selected) ? 0 : -1,
         "aria-pressed": String(isSelected),
-        "aria-label": [`${key}: ${status}`, about, after.length && `after ${after.join(", ")}`].filter(Boolean).join(", "),
+        "aria-label": join([`${key}: ${status}`, about, after.length && `after ${join(after)}`]),
         data: { step: key },
         onclick: () => this.select(key),
       },

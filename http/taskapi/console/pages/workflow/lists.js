@@ -1,7 +1,7 @@
 // The steps as a table: on a phone, and for those who prefer it to the graph. And what has happened, newest first.
-import { clock, duration, exactTime, h, linkTo, number, plural } from "../../core.js";
-import { link, row, status, table } from "../../parts.js";
-import { countTasks, describe, secondsOf } from "./steps.js";
+import { clock, duration, exactTime, h, join, number, plural } from "../../core.js";
+import { button, row, status, table } from "../../parts.js";
+import { countTasks, describe, secondsOf, stepLinks } from "./steps.js";
 
 const MOST = 200; // events
 
@@ -14,7 +14,7 @@ function stepRow(step, isSelected, select) {
   return row(
     step.key,
     [
-      h("button.plain", { type: "button", "aria-pressed": String(isSelected), onclick: () => select(step.key) }, step.key),
+      button(step.key, () => select(step.key), { class: "plain", "aria-pressed": String(isSelected) }),
       h("div.faint", describe(step)),
     ],
     status(step.status),
@@ -38,7 +38,7 @@ export function history(workflow, events) {
           h("time", { datetime: at, title: exactTime(at) }, clock(at)),
           h(
             "div",
-            kind === "step" ? link(linkTo(`/workflows/${workflow.workflow_id}`, { step: data.step }), data.step) : h("b", "Workflow"),
+            kind === "step" ? stepLinks(workflow.workflow_id, [data.step]) : h("b", "Workflow"),
             " ",
             h("span.to", data.to),
             say(data),
@@ -50,7 +50,6 @@ export function history(workflow, events) {
 }
 
 function say({ error, by, note, reason, tasks }) {
-  const parts = [by && `by ${by}`, note, tasks > 1 && plural(tasks, "task"), error && `${error.type}: ${error.message}`, reason];
-  const text = parts.filter(Boolean).join(" · ");
+  const text = join([by && `by ${by}`, note, tasks > 1 && plural(tasks, "task"), error && `${error.type}: ${error.message}`, reason], " · ");
   return text && h("p", text);
 }

@@ -1,8 +1,8 @@
 // One step with all it has: what it takes and returns, its error, its tasks, and what can be done about it.
-import { api, bytes, caller, duration, h, linkTo, number, plural, define, shortId, View } from "../../core.js";
-import { actionButton, code, facts, link, moment, problem, row, status, table } from "../../parts.js";
+import { api, bytes, caller, define, duration, h, isGiven, number, plural, View } from "../../core.js";
+import { actionButton, facts, jsonTree, linkToTask, moment, moreButton, pills, problem, row, status, table } from "../../parts.js";
 import { DISMISS, RETRY, actOnDead, decisionButtons, mayDecide } from "./actions.js";
-import { countTasks, hasFailed, secondsOf, stepPath } from "./steps.js";
+import { countTasks, hasFailed, secondsOf, stepLinks, stepPath } from "./steps.js";
 
 const PAGE = 20; // tasks
 
@@ -52,7 +52,7 @@ class StepDetails extends View {
     const { step, workflow } = this;
     const { input, for_each: list, result, result_bytes: size } = this.#whole ?? {};
     const took = secondsOf(step);
-    const name = (keys) => keys.map((key, index) => [index > 0 && ", ", link(linkTo(`/workflows/${workflow.workflow_id}`, { step: key }), key)]);
+    const name = (keys) => stepLinks(workflow.workflow_id, keys);
     const next = workflow.steps.filter(({ after }) => after.includes(step.key)).map(({ key }) => key);
     return [
       h("div.head", h("h2", step.key), status(step.status), h("div.acts", this.#buttons())),
@@ -99,12 +99,11 @@ class StepDetails extends View {
     const { step } = this;
     const { all } = countTasks(step);
     if (!all) return h("p.dim", step.status === "pending" ? "It starts when the steps before it are completed." : "It has no tasks.");
-    const choice = ([name, count]) =>
-      h("button", { type: "button", "aria-pressed": String(this.#status === name), onclick: () => this.#list(name) }, `${name ?? "all"} ${number(count)}`);
+    const choices = [[null, all], ...Object.entries(step.task_counts)].map(([name, count]) => [name, `${name ?? "all"} ${number(count)}`]);
     return [
-      all > 1 && h("div.pills", { role: "group", "aria-label": "Tasks by status" }, [[null, all], ...Object.entries(step.task_counts)].map(choice)),
+      all > 1 && pills("Tasks by status", choices, this.#status, (name) => this.#list(name)),
       table({ class: "step-tasks", "aria-label": "Tasks" }, ["Task", "Status", "Attempt", "What it says"], this.#tasks.map(taskRow)),
-      this.#isCut && h("button", { type: "button", onclick: () => this.#list(this.#status, Math.min(500, this.#most * 5)) }, "Show more"),
+      this.#isCut && moreButton(() => this.#list(this.#status, Math.min(500, this.#most * 5))),
     ];
   }
 }
@@ -113,14 +112,14 @@ define("step-details", StepDetails, "workflow", "step", "done");
 const describeState = (step) => `${step.key} ${step.status} ${JSON.stringify(step.task_counts)}`;
 
 const json = (title, value) =>
-  value !== null && value !== undefined && h("div.step-json", { key: title }, h("h3", title), h("json-tree", { props: { value } }));
+  isGiven(value) && h("div.step-json", { key: title }, h("h3", title), jsonTree(value));
 
 function taskRow({ task_id: id, status: its, attempt, max_attempts: most, error, progress }) {
   const says = error && its !== "completed" ? `${error.type}: ${error.message}` : progress.message;
   const percent = its === "running" && progress.percent ? `${Math.round(progress.percent)} % ` : "";
   return row(
     id,
-    h("td.id", link(linkTo(`/tasks/${id}`), code(shortId(id)))),
+    h("td.id", linkToTask(id)),
     status(its),
     `${number(attempt)}/${number(most)}`,
     h("td.cut", { title: says }, percent, says),

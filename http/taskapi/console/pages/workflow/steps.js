@@ -1,12 +1,15 @@
 // What a step says of itself, in the graph, the list and its details.
-import { duration, h, plural, secondsSince } from "../../core.js";
+import { duration, ENDED, linkTo, plural, secondsBetween } from "../../core.js";
+import { link } from "../../parts.js";
 
 const FAILED = ["dead", "rejected", "expired"];
-const ORDER = ["completed", "running", "waiting", ...FAILED, "canceled", "pending"];
-const ENDED_TASKS = ["completed", "canceled", "dead"];
 
 export const hasFailed = (step) => FAILED.includes(step.status);
 export const stepPath = (workflow, step) => `/workflows/${workflow.workflow_id}/steps/${encodeURIComponent(step.key)}`;
+
+/** Links to steps by their keys. */
+export const stepLinks = (workflowId, keys) =>
+  keys.map((key, index) => [index > 0 && ", ", link(linkTo(`/workflows/${workflowId}`, { step: key }), key)]);
 
 /** "draft, pictures and 3 more" */
 export const nameAll = (steps) => {
@@ -14,16 +17,13 @@ export const nameAll = (steps) => {
   return steps.length > 4 ? `${names} and ${steps.length - 4} more` : names;
 };
 
-/** The seconds from one moment to another, or to now. */
-export const secondsBetween = (begin, end) => (end ? (Date.parse(end) - Date.parse(begin)) / 1000 : secondsSince(begin));
-
 /** The seconds that a step has taken, or null if it has not begun. */
 export const secondsOf = (step) => (step.started_at ? secondsBetween(step.started_at, step.finished_at) : null);
 
 /** {all, ended, dead} tasks of a step. */
 export function countTasks({ task_counts: counts }) {
   const sum = (names) => names.reduce((total, name) => total + (counts[name] ?? 0), 0);
-  return { all: sum(Object.keys(counts)), ended: sum(ENDED_TASKS), dead: counts.dead ?? 0 };
+  return { all: sum(Object.keys(counts)), ended: sum(ENDED), dead: counts.dead ?? 0 };
 }
 
 /** In a few words, what is going on. */
@@ -44,19 +44,8 @@ export function findCurrent({ status: its, steps }) {
   return failed ?? isAt("waiting") ?? isAt("running") ?? steps.reduce(last, null) ?? steps[0];
 }
 
-/** How many steps have each status, as a bar. */
-export function progressBar(counts) {
-  const shown = ORDER.filter((name) => counts[name]);
-  const label = shown.map((name) => `${counts[name]} ${name}`).join(", ");
-  return h(
-    "span.stack",
-    { role: "img", "aria-label": label, title: label },
-    shown.map((name) => h("i", { class: `s-${name}`, key: name, style: { "flex-grow": String(counts[name]) } })),
-  );
-}
-
 /** "3 of 5" */
-export const progressText = (counts) => `${counts.completed ?? 0} of ${ORDER.reduce((sum, name) => sum + (counts[name] ?? 0), 0)}`;
+export const progressText = (counts) => `${counts.completed ?? 0} of ${Object.values(counts).reduce((sum, count) => sum + count, 0)}`;
 
 export function countSteps(steps) {
   const counts = {};

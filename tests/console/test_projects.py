@@ -233,6 +233,7 @@ def test_make_a_project_and_add_an_item(
     form = page.get_by_role("dialog", name="Add an item")
     form.get_by_label("Title").fill("Count the words")
     form.get_by_role("combobox", name=re.compile("^Agent")).select_option("text · statistics")
+    expect(form.get_by_role("textbox", name="Input")).to_have_value(re.compile('"text"'))
     form.get_by_role("textbox", name="Input").fill('{\n  "text": 7\n}')
     button(form, "Add").click()
     expect(form.get_by_role("alert").first).to_contain_text("text: ")

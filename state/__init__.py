@@ -12,6 +12,7 @@ from state.errors import (
 from state.maintenance.orphans import requeue_orphaned
 from state.tasks.control import cancel, delete, pause, resume
 from state.tasks.deadletters import dismiss, dismiss_many, list_dead_letters, redrive, retry
+from state.tasks.errorgroups import list_error_groups
 from state.tasks.events import Event, get_events
 from state.tasks.new_task import NewTask
 from state.tasks.reads import Task, get_attempts, get_task, list_tasks
@@ -36,6 +37,7 @@ __all__ = [
     "get_events",
     "get_task",
     "list_dead_letters",
+    "list_error_groups",
     "list_tasks",
     "pause",
     "redrive",

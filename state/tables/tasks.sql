@@ -147,6 +147,12 @@ CREATE INDEX tasks_listed_target_run ON callboard.tasks (
     (callboard.name_pair(target, payload ->> 'workflow_run_id')), (/*kind_in_tenant*/), id)
     WHERE target IS NOT NULL AND payload ->> 'workflow_run_id' IS NOT NULL AND status <> 'running' AND hidden_at IS NULL;
 
+-- Dead letters by what went wrong, see error_groups.sql. Only a task that dies is entered here.
+CREATE INDEX tasks_dead ON callboard.tasks (callboard.error_fingerprint(error), (/*kind*/), id)
+    WHERE status = 'dead' AND hidden_at IS NULL;
+CREATE INDEX tasks_dead_tenant ON callboard.tasks (tenant, callboard.error_fingerprint(error), (/*kind*/), id)
+    WHERE tenant IS NOT NULL AND status = 'dead' AND hidden_at IS NULL;
+
 -- The group of tasks among which a tenant takes its turns, as one number: the last of them is found several times
 -- faster than by four columns of text. Two tenants with the same number would share their turns. Written in plpgsql, so
 -- that the planner sees a call and its cost: at this cost the index below is the only way to look for a key, whatever

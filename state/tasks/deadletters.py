@@ -19,6 +19,7 @@ from state.tasks.verbs import Evidence, run_verb
 
 BATCH = 500
 PAUSES = (0.05, 0.2, 0.5, 1.0)  # seconds before another try at what was locked: most locks are held for milliseconds
+_BEFORE_ALL: Row = {"kind": -(2**63), "id": ""}
 DISMISSED: list[Evidence] = [{"reason": "dismissed"}]
 
 
@@ -29,6 +30,7 @@ class Filter(TypedDict, total=False):
     agent_name: str | None
     task_type: str | None  # of an agent
     error_type: str | None
+    fingerprint: str | None  # of a group: see state/tasks/errorgroups.py
     older_than: float | None
     tenant: str | None
 
@@ -73,7 +75,7 @@ def list_dead_letters(
 ) -> list[ListedTask]:
     """Newest first. `before`: the last id of the previous page."""
     older_than = filters.get("older_than")
-    wanted = _make_filter(filters, _get_moment_before(older_than) if older_than else None, caller, status="dead")
+    wanted = make_filter(filters, get_moment_before(older_than) if older_than else None, caller, status="dead")
     rows = _fetch("dead_letters", {"wanted": wanted, "before": before, "limit": limit})
     return [ListedTask.from_row(row).as_seen_by(caller) for row in rows]
 
@@ -89,16 +91,17 @@ def redrive(
     filter, `all` must be given; a tenant alone is no filter. Those of actors and agents that the caller may not give
     work do not match."""
     _require_filter("redrive", all, filters)
-    moment = _get_moment_before(filters.get("older_than") or 0)
-    wanted = _make_filter(filters, moment, caller, without=list_forbidden_work(caller))
+    moment = get_moment_before(filters.get("older_than") or 0)
+    wanted = make_filter(filters, moment, caller, without=list_forbidden_work(caller))
+    group = filters.get("fingerprint")
     if dry_run:
-        return _preview(wanted, skipped=_count_redrive_skips(wanted))
+        return _preview(wanted, group, skipped=_count_redrive_skips(wanted, group))
 
     def revive(ids: list[str]) -> list[Row]:
         parameters = {"ids": ids, "why": "redriven", "edited": None, "wanted": wanted}
         return fetch("revive", {**parameters, "scope": caller.tenant, "by": caller.name})
 
-    return _run_in_batches(wanted, [{"reason": "redriven"}], revive, caller)
+    return _run_in_batches(wanted, group, [{"reason": "redriven"}], revive, caller)
 
 
 def dismiss_many(
@@ -110,14 +113,15 @@ def dismiss_many(
 ) -> Bulk:
     """Cancels all dead letters that match; the filter is that of redrive."""
     _require_filter("dismiss", all, filters)
-    wanted = _make_filter(filters, _get_moment_before(filters.get("older_than") or 0), caller)
+    wanted = make_filter(filters, get_moment_before(filters.get("older_than") or 0), caller)
+    group = filters.get("fingerprint")
     if dry_run:
-        return _preview(wanted, skipped=0)
+        return _preview(wanted, group, skipped=0)
 
     def act(ids: list[str]) -> list[Row]:
         return fetch("dismiss_batch", {"ids": ids, "wanted": wanted, "by": caller.name})
 
-    return _run_in_batches(wanted, DISMISSED, act, caller)
+    return _run_in_batches(wanted, group, DISMISSED, act, caller)
 
 
 def revive_dead(task_id: str, verb: str, caller: Caller) -> Task:
@@ -163,20 +167,24 @@ _fetch = retrying(fetch)
 _fetch_one = retrying(fetch_one)
 
 
-def _list_groups(wanted: str) -> list[Row]:
-    return _fetch("dead_letter_groups", {"wanted": wanted})
+def _list_groups(wanted: str, group: str | None) -> list[Row]:
+    return _fetch("dead_letter_groups", {"wanted": wanted, "fingerprint": group})
 
 
-def _list_next_ids(wanted: str, after: str) -> list[str]:
-    return [row["id"] for row in _fetch("dead_letter_ids", {"wanted": wanted, "after": after, "limit": BATCH})]
+def _list_next(wanted: str, group: str | None, last: Row) -> list[Row]:
+    """Returns the next ids after the last row; those of a group come with their kind."""
+    asked = {"wanted": wanted, "after": last["id"], "limit": BATCH}
+    if group is None:
+        return _fetch("dead_letter_ids", asked)
+    return _fetch("dead_letter_ids_of_group", {**asked, "fingerprint": group, "kind": last["kind"]})
 
 
-def _count_redrive_skips(wanted: str) -> int:
-    row = _fetch_one("redrive_skips", {"wanted": wanted})
+def _count_redrive_skips(wanted: str, group: str | None) -> int:
+    row = _fetch_one("redrive_skips", {"wanted": wanted, "fingerprint": group})
     return row["tasks"] if row else 0
 
 
-def _get_moment_before(seconds: float) -> datetime:
+def get_moment_before(seconds: float) -> datetime:
     """By the database's clock."""
     row = _fetch_one("moment_before", {"seconds": seconds})
     assert row is not None  # noqa: S101
@@ -184,9 +192,9 @@ def _get_moment_before(seconds: float) -> datetime:
     return moment
 
 
-def _make_filter(filters: Filter, died_by: datetime | None, caller: Caller, **more: Any) -> str:
-    """Returns the filter for `dead_letter_fits`, or with the status for `newest_tasks`. Raises TypeError for a name
-    that it does not know."""
+def make_filter(filters: Filter, died_by: datetime | None, caller: Caller, **more: Any) -> str:
+    """Returns the filter for `dead_letter_fits` and `error_groups`, or with the status for `newest_tasks`. Raises
+    TypeError for a name that it does not know."""
     unknown = filters.keys() - Filter.__annotations__.keys()
     if unknown:
         raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
@@ -201,25 +209,25 @@ def _require_filter(verb: str, everything: bool, filters: Filter) -> None:
         raise EmptyFilter(verb)
 
 
-def _preview(wanted: str, *, skipped: int) -> Bulk:
-    groups = _list_groups(wanted)
+def _preview(wanted: str, group: str | None, *, skipped: int) -> Bulk:
+    groups = _list_groups(wanted, group)
     return Bulk(sum(group["tasks"] for group in groups) - skipped, groups, dry_run=True, skipped=skipped)
 
 
 def _run_in_batches(
-    wanted: str, evidence: list[Evidence], act: Callable[[list[str]], list[Row]], caller: Caller
+    wanted: str, group: str | None, evidence: list[Evidence], act: Callable[[list[str]], list[Row]], caller: Caller
 ) -> Bulk:
     """Runs one statement and one transaction for each batch. The filter's `died_by` is the moment of the call: tasks
     that die again meanwhile are not taken twice. Those that another session has locked, or whose workflow or project it
     has locked, are tried again a few times: all of a workflow's are locked while one of its tasks ends."""
-    groups = _list_groups(wanted)
+    groups = _list_groups(wanted, group)
     done = 0
     held: set[str] = set()
     for pause in (*PAUSES, None):
-        after, busy = "", False
-        while ids := _list_next_ids(wanted, after):
-            after = ids[-1]
-            if not (asked := [each for each in ids if each not in held]):
+        last, busy = _BEFORE_ALL, False
+        while found := _list_next(wanted, group, last):
+            last = found[-1]
+            if not (asked := [row["id"] for row in found if row["id"] not in held]):
                 continue
             rows = run_verb(asked, evidence, act, caller=caller)
             moved = [row for row in rows if row.get("holder") is None]

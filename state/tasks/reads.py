@@ -182,6 +182,7 @@ _FILTERS = (
     "error_type",
     "workflow_id",
     "workflow_run_id",
+    "fingerprint",  # of dead letters
 )
 
 

@@ -67,6 +67,20 @@ def test_dead_letters(kill: Kill) -> None:
     assert callboard("dlq", "--older-than", "soon").returncode == 2
 
 
+def test_groups_of_dead_letters(kill: Kill) -> None:
+    assert succeed("dlq", "--groups") == "No dead letters.\n"
+    one, other, bang = kill(submit("noop")), kill(submit("note")), kill(submit("noop"), "Bang")
+    assert "Boom: no luck" in succeed("dlq", "--groups")
+    banged, boomed = answer("dlq", "--groups")["items"]
+    assert (banged["task_id"], boomed["task_id"], boomed["tasks"]) == (bang, other, 2)
+    group = ("--fingerprint", boomed["fingerprint"])
+    assert [task["task_id"] for task in answer("dlq", *group)["items"]] == [other, one]
+    assert answer("redrive", *group, "--actor", "noop")["tasks"] == 1
+    assert answer("dismiss", *group)["tasks"] == 1
+    assert callboard("dismiss", bang, *group).returncode == 2
+    assert [state.get_task(each).status for each in (one, other, bang)] == ["queued", "canceled", "dead"]
+
+
 def test_redrive(kill: Kill) -> None:
     old, new = kill(submit("noop"), seconds=7200), kill(submit("noop"))
     refused = callboard("redrive")

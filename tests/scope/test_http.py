@@ -13,6 +13,7 @@ from tests.scope.conftest import Worlds
 LISTS = (
     "tasks",
     "queues/dlq",
+    "queues/dlq/groups",
     "workflows",
     "projects",
     "targets",

@@ -158,6 +158,7 @@ EMPTY: dict[Callable[..., Any], Act] = {
         each for text in ("quick", *w.own) for each in search_tasks(text, tenant=w.tenant, caller=c).ids
     ],
     state.list_dead_letters: lambda w, c: state.list_dead_letters(tenant=w.tenant, caller=c),
+    state.list_error_groups: lambda w, c: state.list_error_groups(tenant=w.tenant, caller=c),
     state.redrive: lambda w, c: state.redrive(all=True, tenant=w.tenant, caller=c).groups,
     state.dismiss_many: lambda w, c: state.dismiss_many(all=True, tenant=w.tenant, caller=c).groups,
     act_on_tasks: lambda w, c: act_on_tasks(list(w.own), "cancel", caller=c).groups,
@@ -181,6 +182,11 @@ EMPTY: dict[Callable[..., Any], Act] = {
 OWN: dict[Callable[..., Any], Callable[[Caller], list[str | None]]] = {
     state.list_tasks: lambda c: [task.tenant for task in state.list_tasks(caller=c)],
     state.list_dead_letters: lambda c: [task.tenant for task in state.list_dead_letters(caller=c)],
+    state.list_error_groups: lambda c: [
+        task.tenant
+        for group in state.list_error_groups(caller=c)
+        for task in state.list_dead_letters(fingerprint=group.fingerprint, caller=c)
+    ],
     list_target_tasks: lambda c: [task.tenant for task in list_target_tasks("disk", caller=c)],
     list_targets: lambda c: [target.tenant for target in list_targets(caller=c)],
     list_workflows: lambda c: [workflow.tenant for workflow in list_workflows(caller=c)],

@@ -30,6 +30,9 @@ def _parse_age(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
+FingerprintOption = Annotated[
+    str | None, typer.Option(metavar="FINGERPRINT", help="Only tasks of this group, see `dlq --groups`.")
+]
 ErrorOption = Annotated[str | None, typer.Option(help="Only tasks that died of this type of error.")]
 AgeOption = Annotated[
     float | None,
@@ -44,19 +47,24 @@ def dlq(
     agent_name: AgentOption = None,
     task_type: TaskTypeOption = None,
     error_type: ErrorOption = None,
+    fingerprint: FingerprintOption = None,
     older_than: AgeOption = None,
     tenant: TenantOption = None,
+    groups: Annotated[bool, typer.Option("--groups", help="List groups with the same error instead.")] = False,
     limit: LimitOption = 20,
     before: BeforeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the dead letters, newest first.
 
-    A dead letter is a task with status dead: it needs a person.
+    A dead letter is a task with status dead: it needs a person. A group has those whose errors are of one type,
+    with the same message apart from ids, numbers and the like.
 
     \b
     Examples:
       callboard dlq
+      callboard dlq --groups
+      callboard dlq --fingerprint 5204fafc592d8626
       callboard dlq --error-type AuthenticationFailed
       callboard dlq --json | jq -r '.items[].error.message'
     """
@@ -66,10 +74,13 @@ def dlq(
 
     with open_client() as client:
         found = fetch(
-            client, f"{API}/queues/dlq", limit=limit, cursor=before, actor=actor, agent_name=agent_name,
-            task_type=task_type, error_type=error_type, older_than=older_than, tenant=tenant,
+            client, f"{API}/queues/dlq{'/groups' * groups}", limit=limit, cursor=before, actor=actor,
+            agent_name=agent_name, task_type=task_type, error_type=error_type, fingerprint=fingerprint,
+            older_than=older_than, tenant=tenant,
         )  # fmt: skip
-    print_page(found, _tabulate, command="dlq", if_empty="No dead letters.", as_json=as_json)
+    print_page(
+        found, _tabulate_groups if groups else _tabulate, command="dlq", if_empty="No dead letters.", as_json=as_json
+    )
 
 
 def redrive(
@@ -77,6 +88,7 @@ def redrive(
     agent_name: AgentOption = None,
     task_type: TaskTypeOption = None,
     error_type: ErrorOption = None,
+    fingerprint: FingerprintOption = None,
     older_than: AgeOption = None,
     tenant: TenantOption = None,
     everything: AllOption = False,
@@ -89,6 +101,7 @@ def redrive(
     Examples:
       callboard redrive --error-type AuthenticationFailed --dry-run
       callboard redrive --actor summarize --older-than 1h
+      callboard redrive --fingerprint 5204fafc592d8626
       callboard redrive --agent FitmentAgent --task-type generate_fitment
       callboard redrive --all
     """
@@ -96,7 +109,8 @@ def redrive(
         "redrive",
         {
             "actor": actor, "agent_name": agent_name, "task_type": task_type, "error_type": error_type,
-            "older_than": older_than, "tenant": tenant, "all": everything, "dry_run": dry_run,
+            "fingerprint": fingerprint, "older_than": older_than, "tenant": tenant, "all": everything,
+            "dry_run": dry_run,
         },
         ("are queued again", "would be queued again"),
         as_json,
@@ -111,6 +125,7 @@ def dismiss(
     agent_name: AgentOption = None,
     task_type: TaskTypeOption = None,
     error_type: ErrorOption = None,
+    fingerprint: FingerprintOption = None,
     older_than: AgeOption = None,
     tenant: TenantOption = None,
     everything: AllOption = False,
@@ -132,13 +147,14 @@ def dismiss(
             "dismiss",
             {
                 "actor": actor, "agent_name": agent_name, "task_type": task_type, "error_type": error_type,
-                "older_than": older_than, "tenant": tenant, "all": everything, "dry_run": dry_run,
+                "fingerprint": fingerprint, "older_than": older_than, "tenant": tenant, "all": everything,
+                "dry_run": dry_run,
             },
             ("are canceled", "would be canceled"),
             as_json,
         )  # fmt: skip
         return
-    filters = (actor, agent_name, task_type, error_type, older_than, tenant)
+    filters = (actor, agent_name, task_type, error_type, fingerprint, older_than, tenant)
     if everything or dry_run or any(value is not None for value in filters):
         raise Failure(BAD_INPUT, "Give a task id or a filter, not both.")
     with open_client() as client:
@@ -186,5 +202,28 @@ def _tabulate(rows: list[dict[str, Any]]) -> "Table":
             format_relative(task.finished_at),
             str(task.attempt),
             Text(format_error(task.error)),
+        )
+    return table
+
+
+def _tabulate_groups(rows: list[dict[str, Any]]) -> "Table":
+    from rich.text import Text
+
+    from deploy.cli.output import format_error, format_relative, start_table
+
+    table = start_table()
+    table.add_column("Tasks", no_wrap=True, justify="right")
+    for heading in ("Fingerprint", "Actors", "First", "Last"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("Error", no_wrap=True, overflow="ellipsis", ratio=1)
+    for group in rows:
+        error = {"type": group["error_type"], "message": group["normalized_message"]}
+        table.add_row(
+            f"{group['tasks']}{'' if group['counted_all'] else '+'}",
+            group["fingerprint"],
+            Text(", ".join(each["actor"] for each in group["actors"])),
+            format_relative(group["first_seen"]),
+            format_relative(group["last_seen"]),
+            Text(format_error(error)),
         )
     return table

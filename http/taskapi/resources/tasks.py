@@ -115,6 +115,7 @@ class TaskFilter(BaseModel):
     tenant: str | None = None
     target: str | None = None
     error_type: str | None = None
+    fingerprint: str | None = Field(None, description="Dead letters of a group, see GET /queues/dlq/groups.")
 
 
 MAX_TEXT = 500

@@ -15,7 +15,7 @@ kinds AS (
     SELECT f.kind, n.id
     FROM fitting f, LATERAL (
         SELECT l.id FROM listed l WHERE l.part = its_part AND l.kind = f.kind AND l.id < before_id AND l.itself
-        ORDER BY l.part DESC, l.kind DESC, l.id DESC LIMIT f.share
+        ORDER BY l.id DESC LIMIT f.share
     ) n
 ), bound AS MATERIALIZED (
     SELECT coalesce((SELECT f.id FROM few f ORDER BY f.id DESC OFFSET most - 1 LIMIT 1), '') AS oldest
@@ -24,6 +24,6 @@ SELECT n.id
 FROM bound b, (SELECT DISTINCT f.kind FROM few f, bound b WHERE f.id >= b.oldest) AS f, LATERAL (
     SELECT l.id FROM listed l
     WHERE l.part = its_part AND l.kind = f.kind AND l.id < before_id AND l.id >= b.oldest AND l.itself
-    ORDER BY l.part DESC, l.kind DESC, l.id DESC LIMIT most
+    ORDER BY l.id DESC LIMIT most
 ) n
 ORDER BY n.id DESC LIMIT most

@@ -1,5 +1,6 @@
 """Lists of tasks beside a long history: right and bounded for every filter and every pair of filters."""
 
+import hashlib
 import json
 import re
 import threading
@@ -52,6 +53,7 @@ VALUES = {
     "agent_name": ["agent1", "none"],
     "task_type": ["type1", "none"],
     "workflow_run_id": ["run5", "none"],
+    "fingerprint": [hashlib.sha256(b"Error1\n").hexdigest()[:16], "none"],
 }
 SCOPES = (None, "tenant1", "none")
 
@@ -69,7 +71,8 @@ def history(database_url: str, connection: Observer, rows: list[dict[str, Any]])
         rows += connection.execute(
             """SELECT id, status, actor, queue, lane, tenant, target, error ->> 'type' AS error_type, workflow_id,
                       payload ->> 'agent_name' AS agent_name, payload ->> 'workflow_run_id' AS workflow_run_id,
-                      CASE WHEN payload ? 'agent_name' THEN payload ->> 'task_type' END AS task_type
+                      CASE WHEN payload ? 'agent_name' THEN payload ->> 'task_type' END AS task_type,
+                      CASE WHEN status = 'dead' THEN callboard.error_fingerprint(error) END AS fingerprint
                FROM callboard.tasks WHERE hidden_at IS NULL ORDER BY id DESC"""
         ).fetchall()
     return rows
@@ -84,7 +87,7 @@ def find(rows: list[dict[str, Any]], scope: str | None, wanted: dict[str, str], 
 def count_blocks(connection: Observer, wanted: dict[str, str | None]) -> int:
     query = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) SELECT id FROM callboard.newest_tasks(%s, NULL, %s)"
     lines = [row["QUERY PLAN"] for row in connection.execute(query, [json.dumps(wanted), LIMIT]).fetchall()]
-    first = next(line for line in lines if "Buffers: shared" in line)
+    first = next((line for line in lines if "Buffers: shared" in line), "")  # none: no look at all
     return sum(map(int, re.findall(r"(?:hit|read)=(\d+)", first)))
 
 

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from state.database import Connection, connect
 from state.settings import get_settings
+from state.tasks.catalog import load_actors
 from tests.console.browser import CHROMIUM, WIDE, Visit, find_barriers, show, start_chromium, take_screenshots
 from tests.console.server import ServerProcess
+from tests.support.builders import TaskBuilder
 from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
@@ -52,6 +55,19 @@ def server(serve: Callable[..., ServerProcess]) -> ServerProcess:
 def start(worker: Callable[..., WorkerTree]) -> Callable[..., WorkerTree]:
     """Starts workers that know the same actors as the server."""
     return partial(worker, actors=os.environ.get("CALLBOARD_ACTORS", ",".join(get_settings().actors)))
+
+
+@pytest.fixture
+def worker_connection(database_url: str) -> Iterator[Connection]:
+    load_actors()
+    with connect("test") as connection:
+        yield connection
+
+
+@pytest.fixture
+def make_task(worker_connection: Connection, connection: Observer) -> TaskBuilder:
+    """Makes a task of our actors in any status."""
+    return TaskBuilder(worker_connection, connection, queues=["language", "media", "agents"])
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import { code, copyButton, empty, link, loading, problem } from "../../parts/bas
 import { moment } from "../../parts/moment-text.js";
 import { toParameters } from "../../parts/task-filter.js";
 import { LiveTasks } from "./live-tasks.js";
+import { Selection } from "./selection.js";
 import { COLUMNS, taskRow } from "./task-row.js";
 
 const ROW = 46; // pixels, as in tasks.css
@@ -21,6 +22,7 @@ class TaskList extends View {
   #current = null; // an id
   #focus = false; // the current row gets the focus when it is shown
   #wish = false; // the user wants the held rows now
+  #selection = new Selection(() => (this.update(), this.#again()));
 
   start() {
     this.#tasks = new LiveTasks(toParameters(this.filter));
@@ -31,7 +33,7 @@ class TaskList extends View {
   }
 
   get #isHeld() {
-    return this.paused || this.#above > ROW;
+    return this.paused || this.#above > ROW || !this.#selection.isEmpty;
   }
 
   /** Pixels of rows above the screen. */
@@ -69,6 +71,7 @@ class TaskList extends View {
       rows.length ? this.#table() : this.#nothing(),
       rows.length > 0 && h("p", { class: "faint foot" }, `${plural(rows.length, "task")}${hasMore ? " so far" : ""}`, this.#furtherSearch()),
       hasMore && !this.#tasks.searched && h("button", { type: "button", onclick: () => this.#readMore() }, "Load more"),
+      rows.length > 0 && this.#selection.bar(toParameters(this.filter)),
     );
   }
 
@@ -83,16 +86,18 @@ class TaskList extends View {
   #table() {
     const { rows, hasMore } = this.#tasks;
     const [first, last] = this.#window;
-    const space = (count, key) => count > 0 && h("tr", { key, "aria-hidden": "true" }, h("td", { colspan: COLUMNS.length, class: "space", style: { height: `${count * ROW}px` } }));
+    const selection = this.#selection;
+    const canPick = selection.isPossible;
+    const space = (count, key) => count > 0 && h("tr", { key, "aria-hidden": "true" }, h("td", { class: "space", style: { height: `${count * ROW}px` } }));
     return h(
       "table",
       { "aria-label": "Tasks", "aria-rowcount": hasMore ? -1 : rows.length + 1 },
-      h("thead", null, h("tr", { "aria-rowindex": 1 }, COLUMNS.map((name) => h("th", { scope: "col" }, name)))),
+      h("thead", null, h("tr", { "aria-rowindex": 1 }, canPick && h("th.pick", { scope: "col" }, selection.pickAll()), COLUMNS.map((name) => h("th", { scope: "col" }, name)))),
       h(
         "tbody",
         null,
         space(first, "above"),
-        rows.slice(first, last).map((task, at) => taskRow(task, { index: first + at, isCurrent: task.id === this.#current })),
+        rows.slice(first, last).map((task, at) => taskRow(task, { index: first + at, isCurrent: task.id === this.#current, isSelected: selection.has(task.id), pick: canPick && selection.pick(task) })),
         space(rows.length - last, "below"),
       ),
     );
@@ -147,6 +152,7 @@ class TaskList extends View {
     if (typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const step = { j: 1, k: -1 }[event.key];
     const { rows } = this.#tasks;
+    if (event.key === "x" && this.#current) this.#selection.toggle(this.#current);
     if (!step || !rows.length) return;
     const at = rows.findIndex(({ id }) => id === this.#current);
     const index = Math.max(0, Math.min(rows.length - 1, at + step));

@@ -17,8 +17,9 @@ export function taskRow(task, { index, isCurrent, isSelected, pick }) {
     "tr",
     {
       key: task.id,
-      class: ["task", isCurrent && "current", isSelected && "selected", task.isGone && "gone"],
+      class: ["task", isCurrent && "current", task.isGone && "gone"],
       "aria-rowindex": index + 2,
+      "aria-selected": isSelected && "true",
       data: { id: task.id },
       onclick: open,
     },

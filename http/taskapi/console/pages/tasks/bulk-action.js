@@ -19,14 +19,14 @@ const REASONS = {
   stopping: "is asked to stop already",
 };
 
-/** `chosen`: {ids} or {filter, all}. Returns a promise of whether something was done. */
-export async function actOnMany(action, chosen) {
+/** `chosen`: {ids} or {filter, all}; `said`: other words for the action. Returns a promise of whether something was done. */
+export async function actOnMany(action, chosen, said = ACTIONS[action]) {
   let acted = false;
   const noteAct = () => (acted = true);
   await showDialog({
-    title: `${ACTIONS[action].label} tasks`,
+    title: `${said.label} tasks`,
     wide: true,
-    content: ({ close }) => h("bulk-action", { props: { action, chosen, noteAct, close } }),
+    content: ({ close }) => h("bulk-action", { props: { action, chosen, said, noteAct, close } }),
   });
   return acted;
 }
@@ -68,10 +68,10 @@ class BulkAction extends View {
       this.#cursor = step.next_cursor;
       this.update();
     } while (this.#cursor && this.isConnected);
-    if (this.#cursor) toast(`Stopped: ${this.#said(this.#receipt)}.`);
+    if (this.#cursor) toast(`Stopped: ${this.#sayDone(this.#receipt)}.`);
   }
 
-  #said = ({ tasks }) => `${plural(tasks, "task")} ${ACTIONS[this.action].done}`;
+  #sayDone = ({ tasks }) => `${plural(tasks, "task")} ${this.said.done}`;
 
   content() {
     const shown = this.#receipt ?? this.#preview;
@@ -84,12 +84,12 @@ class BulkAction extends View {
 
   #show(outcome) {
     const { tasks, groups, skipped, failed, next_cursor: more } = outcome;
-    const { label } = ACTIONS[this.action];
+    const { label } = this.said;
     const left = [...skipped, ...failed];
     const isPreview = !this.#receipt;
     const said = isPreview
       ? tasks ? `${label} changes ${more ? "at least " : ""}${plural(tasks, "task")}:` : "There is no task that this would change."
-      : `${this.#busy ? "Processing… " : ""}${this.#said(outcome)}${this.#busy && !this.#preview.next_cursor ? ` of ${number(this.#preview.tasks)}` : ""}.`;
+      : `${this.#busy ? "Processing… " : ""}${this.#sayDone(outcome)}${this.#busy && !this.#preview.next_cursor ? ` of ${number(this.#preview.tasks)}` : ""}.`;
     return [
       h("p.dialog-text", { role: "status" }, said),
       groups.length > 0 && table({ "aria-label": isPreview ? "What it will do" : "What it did" }, ["Tasks", "Actor", "Is", isPreview ? "Becomes" : "Became"], groups.map((each) =>
@@ -100,7 +100,7 @@ class BulkAction extends View {
   }
 
   #buttons() {
-    const { label, tone } = ACTIONS[this.action];
+    const { label, tone } = this.said;
     const isOver = this.#receipt && !this.#cursor && !this.#error;
     if (isOver) return button("Close", () => this.close(), { class: "primary" });
     const act = () => this.#try(() => this.#run());

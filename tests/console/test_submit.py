@@ -180,3 +180,21 @@ def test_what_is_wrong_is_shown_beside_the_field(visit: Visit, server: ServerPro
     expect(submit(page)).to_contain_text("queued")
     [made] = list_tasks(server)
     assert (made["payload"], made["max_attempts"]) == (payload, 2)
+
+
+def test_a_reload_in_the_middle(visit: Visit, server: ServerProcess, start: Start) -> None:
+    start()
+    page = open_form(visit, "media_generation")
+    page.get_by_label("Prompt", exact=True).fill("a lighthouse at dusk")
+    page.get_by_label("Steps", exact=True).fill("10")
+    page.get_by_label("Step seconds").fill("0.3")
+    task = submit(page)
+    meter = task.get_by_role("meter")
+    expect(meter).to_be_visible()
+    begun = float(meter.get_attribute("aria-valuenow") or 0)
+    page.reload()
+    expect(meter).to_be_visible()
+    assert float(meter.get_attribute("aria-valuenow") or 0) >= begun
+    expect(task.locator("img")).to_have_js_property("naturalWidth", 512)
+    [made] = list_tasks(server)
+    assert (made["status"], made["attempt"]) == ("completed", 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from state.tasks.ids import new_task_id
-from tests.console.browser import Visit
+from tests.console.browser import PHONE, Visit
 from tests.console.server import ServerProcess
 from tests.console.task_fixtures import (  # noqa: F401
     Start,
@@ -40,6 +40,9 @@ def test_a_picture_appears(visit: Visit, worker: Start, submit: Submit, check_pa
     expect(page.locator(".attempt-bars li")).to_have_count(1)
     expect(page.get_by_role("img", name="Now completed.")).to_be_visible()
     check_page(page, "task-media")
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.reload()
+    expect(page.locator(".flow .current")).to_be_in_viewport()
 
 
 def test_tokens_come_live_and_survive_restarts(
@@ -164,3 +167,19 @@ def test_every_status_without_a_worker(visit: Visit, submit: Submit, server: Ser
 
 def expect_actions(page: Page, names: list[str]) -> None:
     expect(page.locator(".head .acts button")).to_have_text(names)
+
+
+def test_links_to_what_it_belongs_to(visit: Visit, server: ServerProcess) -> None:  # noqa: F811
+    statistics = {"agent_name": "text", "task_type": "statistics", "input": {"text": "One. Two."}}
+    item = {"title": "cover", **statistics}
+    project = server.call("POST", "/projects", {"name": "Spring", "items": [item]})["project_id"]
+    run = server.call("POST", f"/projects/{project}/run", {"mode": "single"})["run_id"]
+    page = visit.open(f"/tasks/{run}")
+    page.get_by_role("link", name=project).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Spring")
+    steps = [{"key": "count", **statistics}]
+    workflow = server.call("POST", "/workflows", {"name": "Catalog", "steps": steps})["workflow_id"]
+    [task] = server.call("GET", f"/tasks?workflow_id={workflow}")["items"]
+    page = visit.open(f"/tasks/{task['task_id']}")
+    page.get_by_role("link", name=workflow).click()
+    expect(page.locator("step-details h2")).to_contain_text("count")

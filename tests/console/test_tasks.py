@@ -106,6 +106,7 @@ def test_the_filter_suggests_qualifiers_and_values(board: TaskBuilder, visit: Vi
     expect(search(page)).to_have_value("status:")
     expect(options).to_have_text([f"status:{name}" for name in STATUSES])
     page.keyboard.type("de")
+    expect(options).to_have_text(["status:dead"])
     options.click()
     expect(search(page)).to_have_value("status:dead ")
     page.keyboard.type("actor:med")

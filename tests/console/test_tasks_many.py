@@ -159,7 +159,6 @@ def test_ten_thousand_tasks_without_a_stall(
     page.evaluate(SCROLL_TO_THE_END)
     expect(page.get_by_text("10,000 tasks", exact=True)).to_be_visible()
     expect(rows(page).last).to_contain_text("summarize")
-    assert rows(page).count() < 100
     for text in ("actor:media_generation", "tenant:tenant-3 lighthouse", "status:dead", ""):
         filter_by(page, text)
         expect(page.locator("task-list")).to_contain_text("No task matches." if "dead" in text else "so far")

@@ -21,10 +21,11 @@ export function drawFlow(stretches, current) {
     times.set(state, (times.get(state) ?? 0) + length);
     if (next) taken.set(`${state}>${next.to}`, (taken.get(`${state}>${next.to}`) ?? 0) + 1);
   }
+  const scroll = (flow) => (flow.scrollLeft = ((PLACES[current][0] + WIDTH / 2) * flow.scrollWidth) / 1076 - flow.clientWidth / 2);
   const words = [...times].map(([state, time]) => `${state} ${duration(time / 1000)}`).join("; ");
   return h(
     "div.flow",
-    { tabindex: 0, role: "img", "aria-label": `Now ${current}. Time in each status: ${words}.` },
+    { key: `flow ${current}`, created: scroll, tabindex: 0, role: "img", "aria-label": `Now ${current}. Time in each status: ${words}.` },
     h(
       "svg",
       { viewBox: "0 0 1076 122", "aria-hidden": "true" },

@@ -50,14 +50,12 @@ def test_an_address_with_a_percent_sign_opens(visit: Visit) -> None:
 
 
 def test_the_last_page_that_was_wanted_is_shown(visit: Visit) -> None:
+    held = hold(visit.page, "**/pages/workers.js")
     page = visit.open("/tasks")
-    held = hold(page, "**/pages/workers.js")
-    with page.expect_request("**/pages/workers.js"):
-        go(page, "Workers")
+    go(page, "Workers")
     go(page, "Keys")
     expect(page.get_by_role("heading", level=1, name="Keys")).to_be_visible()
-    with page.expect_response("**/pages/workers.js"):
-        held[0].continue_()
+    held[0].continue_()
     page.evaluate("() => import(document.querySelector('script[src]').src.replace('app.js', 'pages/workers.js'))")
     show_frames(page)
     expect(page.get_by_role("heading", level=1)).to_have_text("Keys")

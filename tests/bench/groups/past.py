@@ -5,6 +5,7 @@ history, two filters of one class match the same rows, and two of different clas
 together: the hardest question for an index.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -46,7 +47,15 @@ def values_of(number: int) -> dict[str, str]:
         "tenant": f"tenant-{number % 3}",
         "target": f"target-{number}",
     }
-    return {**found, "error_type": f"Error{number}"} if end == "dead" else found
+    return {**found, **errors_of(number)} if end == "dead" else found
+
+
+def errors_of(number: int) -> dict[str, str]:
+    """The fingerprint is that of callboard.error_fingerprint."""
+    fingerprint = hashlib.sha256(f"Error{number}\nno".encode()).hexdigest()[
+        :16
+    ]
+    return {"error_type": f"Error{number}", "fingerprint": fingerprint}
 
 
 def make_cases(names: list[str]) -> Iterator[Case]:
@@ -73,7 +82,7 @@ def _choose(
             yield {names[0]: "nobody"}, False
         return
     one, two = names
-    for first in visible:
+    for first in [*visible, *classes]:
         for second in classes:
             if one in first and two in second:
                 filters = {one: first[one], two: second[two]}

@@ -31,6 +31,7 @@ FROM names n,
                CASE t.status WHEN 'running' THEN t.started_at WHEN 'dead' THEN t.finished_at ELSE t.updated_at END AS since
         FROM callboard.tasks t WHERE t.id = o.first_id AND (/*in_scope*/ t.tenant)
      ) AS h
-WHERE n.owner <= %(last_owner)s AND (%(blocked)s::boolean IS NULL OR (h.status IN ('paused', 'dead')) = %(blocked)s)
+WHERE n.owner <= %(last_owner)s AND position(lower(%(q)s::text) IN lower(n.target)) > 0
+  AND (%(blocked)s::boolean IS NULL OR (h.status IN ('paused', 'dead')) = %(blocked)s)
 -- Without ORDER BY: the targets come in their order, and no more of them are looked at than the page has.
 LIMIT %(limit)s

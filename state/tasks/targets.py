@@ -30,14 +30,15 @@ class Target:
 @retrying
 def list_targets(
     *,
+    q: str = "",
     blocked: bool | None = None,
     tenant: str | None = None,
     after: tuple[str | None, str] | None = None,
     limit: int = DEFAULT_LIMIT,
     caller: Caller = SYSTEM,
 ) -> list[Target]:
-    """Sorted by tenant and target; those without a tenant come first. `after`: tenant and target of the last one of the
-    previous page."""
+    """Sorted by tenant and target; those without a tenant come first. `q`: a part of the target's name. `after`: tenant
+    and target of the last one of the previous page."""
     if caller.tenant is not None and tenant not in (None, caller.tenant):
         return []
     owner = caller.tenant or tenant
@@ -48,6 +49,7 @@ def list_targets(
         "after_owner": after_owner or "",
         "after_target": after_target,
         "last_owner": owner or _LAST_NAME,
+        "q": q,
         "blocked": blocked,
         "limit": limit,
         "scope": caller.tenant,

@@ -50,6 +50,7 @@ class TargetQuery(PageQuery, TenantQuery):
 
 
 class TargetListQuery(PageQuery, TenantQuery):
+    q: str = Field("", max_length=200, description="A part of the name; upper and lower case are the same.")
     blocked: Flag | None = Field(None, description="Only targets that wait for a person, or only the others.")
 
 
@@ -59,7 +60,7 @@ async def get_list(request: Request) -> Response:
     async def read(position: str | None, limit: int) -> list[Target]:
         after = None if position is None else _parse_position(position)
         return await run_verb(
-            request, list_targets, blocked=query.blocked, tenant=query.tenant, after=after, limit=limit
+            request, list_targets, q=query.q, blocked=query.blocked, tenant=query.tenant, after=after, limit=limit
         )
 
     return await send_page(query, Listing(read, ListedTarget.of, _make_position, _is_position))

@@ -111,6 +111,7 @@ def test_pages_and_tenants() -> None:
         assert [(each.tenant, each.target) for each in list_targets(caller=Caller("reader", "x"), tenant=tenant)] == [
             pair for pair in everything if pair[0] == "x"
         ]
+    assert [(each.tenant, each.target) for each in list_targets(q="A")] == [(None, "a"), (None, "a/b"), ("x", "a")]
     assert list_targets(caller=Caller("reader", "x"), tenant="z") == []
     assert list_targets(caller=Caller("reader", "x"), after=("z", "")) == []
 
@@ -127,7 +128,15 @@ def test_a_page_looks_at_no_more_targets_than_it_has(connection: Observer) -> No
     assert after - before < 200
 
 
-PAGE = {"after_owner": "", "after_target": "", "last_owner": "\U0010ffff", "blocked": None, "limit": 10, "scope": None}
+PAGE = {
+    "after_owner": "",
+    "after_target": "",
+    "last_owner": "\U0010ffff",
+    "q": "",
+    "blocked": None,
+    "limit": 10,
+    "scope": None,
+}
 READ = (
     "SELECT pg_stat_clear_snapshot(), "
     "(SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_user_tables WHERE relname = 'tasks') AS rows"

@@ -30,6 +30,7 @@ FROM names n,
         SELECT t.id, t.status,
                CASE t.status WHEN 'running' THEN t.started_at WHEN 'dead' THEN t.finished_at ELSE t.updated_at END AS since
         FROM callboard.tasks t WHERE t.id = o.first_id AND (/*in_scope*/ t.tenant)
+        OFFSET 0 -- looked up for each name in turn: a join of all of them would lose their order
      ) AS h
 WHERE n.owner <= %(last_owner)s AND position(lower(%(q)s::text) IN lower(n.target)) > 0
   AND (%(blocked)s::boolean IS NULL OR (h.status IN ('paused', 'dead')) = %(blocked)s)

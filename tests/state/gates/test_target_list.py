@@ -128,6 +128,17 @@ def test_a_page_looks_at_no_more_targets_than_it_has(connection: Observer) -> No
     assert after - before < 200
 
 
+def test_a_page_keeps_the_order_with_a_plan_for_any_page(connection: Observer) -> None:
+    """After some calls, Postgres plans a prepared statement for unknown parameters, and with the statistics of then."""
+    names = [f"t{n:03}" for n in range(60)]
+    with connect("look") as own:
+        own.execute("SET plan_cache_mode = force_generic_plan")
+        assert own.fetch("targets", PAGE | {"blocked": False}) == []
+        state.submit_many([state.NewTask("quick", {}, target=name) for name in reversed(names)])
+        listed = [each["target"] for each in own.fetch("targets", PAGE | {"blocked": False})]
+    assert listed == names[:10]
+
+
 PAGE = {
     "after_owner": "",
     "after_target": "",

@@ -9,6 +9,8 @@ ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "build" / "console"
 PICTURES = ROOT / "docs" / "images"
 CHOSEN = {
+    "overview": "overview-light-wide",
+    "dead-letters": "dead-letters-open-dark-wide",
     "tasks": "tasks-light-wide",
     "task": "task-live-dark-wide",
     "submit": "submit-light-wide",

@@ -52,9 +52,7 @@ def values_of(number: int) -> dict[str, str]:
 
 def errors_of(number: int) -> dict[str, str]:
     """The fingerprint is that of callboard.error_fingerprint."""
-    fingerprint = hashlib.sha256(f"Error{number}\nno".encode()).hexdigest()[
-        :16
-    ]
+    fingerprint = hashlib.sha256(f"Error{number}\nno".encode()).hexdigest()[:16]
     return {"error_type": f"Error{number}", "fingerprint": fingerprint}
 
 

@@ -13,6 +13,18 @@ RETURNS double precision LANGUAGE sql STABLE AS $$
     WHERE p.actor = its_actor
 $$;
 
+-- Says for whom a task waits that stands at its target's gate: the stored reason is that of the moment when it stopped there.
+CREATE OR REPLACE FUNCTION callboard.why_waiting_at_target(t callboard.tasks) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN EXISTS (SELECT FROM callboard.slots s WHERE s.gate = t.waiting_gate)
+                THEN 'another task of this target is running'
+                ELSE (SELECT 'an earlier task of this target is '
+                             || CASE WHEN e.status IN ('dead', 'paused') THEN e.status ELSE 'unfinished' END
+                      FROM callboard.tasks e
+                      WHERE coalesce(e.tenant, '') = coalesce(t.tenant, '') AND e.target = t.target
+                        AND e.status NOT IN (/*terminal*/) AND e.hidden_at IS NULL AND (e.created_at, e.id) < (t.created_at, t.id)
+                      ORDER BY e.created_at, e.id LIMIT 1) END
+$$;
+
 -- Says why a task waits: at which gate, what closes the gate now, the task's position in the line (counted up to a
 -- limit), and an estimate of the time, made from the pace of its actor.
 CREATE OR REPLACE FUNCTION callboard.why_waiting(t callboard.tasks) RETURNS jsonb LANGUAGE plpgsql STABLE
@@ -33,6 +45,7 @@ BEGIN
     RETURN jsonb_build_object(
         'reason', CASE
             WHEN g.paused THEN 'paused'
+            WHEN t.waiting_gate LIKE 'target:%' THEN coalesce(callboard.why_waiting_at_target(t), t.waiting_reason)
             WHEN g.closed_until > callboard.now() OR g.breaker_state <> 'closed' OR g.max_concurrent IS NULL
                 THEN t.waiting_reason
             ELSE format('%s of %s running', (SELECT count(*) FROM callboard.slots s WHERE s.gate = g.key),

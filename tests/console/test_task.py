@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from state.tasks.ids import new_task_id
@@ -53,7 +54,9 @@ def test_tokens_come_live_and_survive_restarts(
     server: ServerProcess,  # noqa: F811
     postgres: TestPostgres,
     check_page: CheckPage,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("OPENROUTER_TIMEOUT", "300")  # the test holds the answer for longer than usual
     chat_server.holds = True
     chat_server.faults.retry_after = "0"
     chat_server.faults.add("chat", 429)

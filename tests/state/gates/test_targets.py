@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from state import NewTask, cancel, submit, submit_many
+from state import NewTask, cancel, get_task, pause, retry, submit, submit_many
 from state.database import Connection, connect
 from state.gates.declarations import make_target_gate
 from state.gates.operations import put_gate
 from state.gates.waking import sweep_lines
-from state.workers.leases import Claimed
+from state.workers.leases import Claimed, Settlement, settle
 from tests.state.gated import finish, statuses
 from tests.support.observer import Observer
 
@@ -38,6 +38,25 @@ def test_both_become_visible_in_one_claim(worker_connection: Connection, take: T
     newer = submit("quick", {}, target="t", priority=0).task_id
     assert [task.id for task in take(10)] == [older]
     assert statuses(newer) == ["waiting"]
+
+
+def test_the_reason_says_for_whom_a_task_waits_now(worker_connection: Connection, take: Take) -> None:
+    first, second = (submit("quick", {}, target="t").task_id for _ in range(2))
+
+    def read_reason() -> str:
+        waiting = get_task(second).waiting
+        assert waiting is not None
+        return str(waiting["reason"])
+
+    [running] = take(10)
+    assert read_reason() == "another task of this target is running"
+    settle(worker_connection, "w1", [Settlement(running.id, running.epoch, "failed", error={"type": "Broken"})])
+    assert statuses(first, second) == ["dead", "waiting"]
+    assert read_reason() == "an earlier task of this target is dead"
+    retry(first)
+    assert read_reason() == "an earlier task of this target is unfinished"
+    pause(first)
+    assert read_reason() == "an earlier task of this target is paused"
 
 
 def test_tenant_and_target_make_different_gates() -> None:

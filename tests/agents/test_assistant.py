@@ -34,8 +34,8 @@ def test_it_writes_runs_reads_and_answers(worker: Start, chat_server: ChatServer
         "model": "some/model",
     }
     assert (task.usage["tokens"], task.attempt) == (3 * TOKENS, 1)
-    assert "given.txt" in chat_server.requests[0]["messages"][1]["content"]
-    assert [each["role"] for each in chat_server.requests[2]["messages"]] == [
+    assert "given.txt" in chat_server.chat_requests[0]["messages"][1]["content"]
+    assert [each["role"] for each in chat_server.chat_requests[2]["messages"]] == [
         *("system", "user"),
         *("assistant", "tool", "tool"),
         *("assistant", "tool"),
@@ -134,7 +134,7 @@ def test_what_the_model_gets_is_bounded(worker_with_chat: ChatServer) -> None:
         Answer("Done."),
     ]
     task = wait_until_finished(start_assistant())
-    messages = worker_with_chat.requests[1]["messages"]
+    messages = worker_with_chat.chat_requests[1]["messages"]
     results = [each["content"] for each in messages if each["role"] == "tool"]
     assert len(results) == len(messages[2]["tool_calls"]) == 16
     assert 15_000 < len(results[0]) < 21_000
@@ -149,7 +149,7 @@ def test_of_a_long_conversation_old_results_are_shortened(worker_with_chat: Chat
     worker_with_chat.script = [Answer(calls=[read] * 15), Answer(calls=[read]), Answer("Done.")]
     text = "".join(f"{number}\n" for number in range(4000))  # 18,890 characters
     assert wait_until_finished(start_assistant(files={"long.txt": text})).status == "completed"
-    for request, in_full in zip(worker_with_chat.requests, (0, 10, 10), strict=True):
+    for request, in_full in zip(worker_with_chat.chat_requests, (0, 10, 10), strict=True):
         results = [each["content"] for each in request["messages"] if each["role"] == "tool"]
         assert [len(result) < 600 for result in results] == [True] * (len(results) - in_full) + [False] * in_full
 

@@ -170,6 +170,6 @@ def test_files_beyond_the_limit_are_gone_after_a_stop_and_the_model_is_told(
     task = wait_until_finished(task_id)
     assert "00 ff\nb\n" in task.result["text"]
     assert "big.txt" not in task.result["files"]
-    told = chat_server.requests[-2]["messages"][-1]
+    told = chat_server.chat_requests[-2]["messages"][-1]
     assert told["role"] == "user"
     assert "is gone: big.txt" in told["content"]

@@ -137,7 +137,7 @@ def test_groups_and_their_tasks(visit: Visit, kill: Kill, check_page: CheckPage)
     long.get_by_text("Payload").click()
     expect(long.locator(".json")).to_contain_text("word word")  # what the list left out
     long.get_by_role("link", name="summarize").click()
-    expect(page.locator("task-page .path")).to_contain_text(large)
+    expect(page.locator("task-page .crumbs")).to_contain_text(large)
 
 
 def test_filters(visit: Visit, kill: Kill) -> None:
@@ -213,7 +213,7 @@ def test_keys(visit: Visit, kill: Kill) -> None:
     page.keyboard.press("j")
     expect(task).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator("task-page .path")).to_contain_text(last)
+    expect(page.locator("task-page .crumbs")).to_contain_text(last)
 
 
 def test_a_reader_is_offered_nothing_that_is_refused(visit: Visit, kill: Kill) -> None:

@@ -86,7 +86,7 @@ def test_the_filter_understands_qualifiers_and_words(board: TaskBuilder, visit: 
     expect(rows(page)).to_contain_text(MARKUP)
     assert page.locator("main img").count() == 0
     filter_by(page, odd.task_id)
-    expect(page.locator("task-page .path")).to_contain_text(odd.task_id)
+    expect(page.locator("task-page .crumbs")).to_contain_text(odd.task_id)
     page = visit.open("/tasks?q=actor:summarize")
     page.get_by_role("navigation", name="Statuses").get_by_role("link", name="paused").click()
     expect(search(page)).to_have_value("status:paused actor:summarize")
@@ -159,7 +159,7 @@ def test_the_list_is_walked_through_by_keys(board: TaskBuilder, visit: Visit, ch
         expect(rows(page).nth(at).get_by_role("link")).to_be_focused()
     opened = rows(page).nth(1).get_attribute("data-id") or ""
     page.keyboard.press("Enter")
-    expect(page.locator("task-page .path")).to_contain_text(opened)
+    expect(page.locator("task-page .crumbs")).to_contain_text(opened)
     page.keyboard.press("/")
     page.keyboard.type("jk?x")  # somebody who types writes letters
     expect(search(page)).to_have_value("jk?x")

@@ -19,7 +19,7 @@ def test_openapi_describes_the_api(client: httpx2.Client) -> None:
     filters = {each["name"] for each in paths["/api/v1/tasks"]["get"]["parameters"]}
     assert filters == {
         "status", "actor", "agent_name", "task_type", "queue", "lane", "workflow_id", "workflow_run_id", "tenant",
-        "target", "error_type", "text", "limit", "cursor",
+        "target", "error_type", "fingerprint", "text", "limit", "cursor",
     }  # fmt: skip
     schemas = document["components"]["schemas"]
     assert "last_event" not in schemas["TaskView"]["properties"]

@@ -41,6 +41,7 @@ Behavior = Callable[[Exchange], None]
 
 
 class _Server(ThreadingHTTPServer):
+    request_queue_size = 1024  # the default of 5 drops connections that come at once; trying again takes seconds
     daemon_threads = True
 
     def __init__(self) -> None:

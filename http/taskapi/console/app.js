@@ -31,6 +31,8 @@ class CallboardApp extends View {
     this.#open();
     try {
       await caller.read();
+      // The other pages as well: they open while the server restarts, and when another release has come.
+      for (const { file } of PAGES) import(`./pages/${file}.js`).catch(() => {});
     } catch (error) {
       if (error.status !== 401) setTimeout(() => this.#enter(), 2000);
     }
@@ -159,5 +161,3 @@ const mark = () =>
   );
 
 applyTheme();
-// The other pages as well: they open while the server restarts, and when another release has come.
-addEventListener("load", () => PAGES.forEach(({ file }) => import(`./pages/${file}.js`).catch(() => {})));

@@ -68,6 +68,11 @@ class ChatServer(RunningServer):
         self.paid: Counter[tuple[str, int]] = Counter()
         """How often an answer was generated to its end, by the first user message and the number of the answer."""
 
+    @property
+    def chat_requests(self) -> list[dict[str, Any]]:
+        """Without those for embeddings, which follow the end of each task of an agent."""
+        return [each for each in self.requests if "messages" in each]
+
     async def _accept(self, request: Request, stage: str) -> tuple[Response | None, dict[str, Any]]:
         body = await request.json()
         self.requests.append(body)

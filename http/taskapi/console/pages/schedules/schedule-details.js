@@ -1,7 +1,7 @@
 // What a schedule starts, when it is due next, and what became of its ticks.
 import { api, define, h, plural, View } from "../../core.js";
 import { button, chip, empty, facts, linkToTask, loading, moment, problem, row, status, table } from "../../parts.js";
-import { PRIORITIES } from "../projects/queue.js";
+import { PRIORITIES } from "../../parts/work.js";
 import { schedulePath, showTick } from "./words.js";
 
 const MOST = 200; // runs

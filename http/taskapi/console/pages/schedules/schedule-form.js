@@ -2,8 +2,7 @@
 import { api, caller, define, h, View, writeJson } from "../../core.js";
 import { askForm, loading, problem } from "../../parts.js";
 import "../../parts/schema-form.js";
-import { findWork, readWork, schemaOf, workSelect } from "../../parts/work.js";
-import { PRIORITIES } from "../projects/queue.js";
+import { findWork, PRIORITIES, readWork, schemaOf, workSelect } from "../../parts/work.js";
 import { schedulePath, showTick } from "./words.js";
 
 const PREVIEW_AFTER = 300; // milliseconds

@@ -98,7 +98,7 @@ export class LiveTasks {
       this.error = null;
       return page;
     } catch (error) {
-      if (!signal?.aborted) this.error = error;
+      if (!signal?.aborted && error.status) this.error = error; // a lost connection is said on top of the page
       throw error;
     }
   }

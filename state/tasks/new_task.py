@@ -116,12 +116,14 @@ class NewTask:
             raise _make_error("priority", str(refused)) from None
 
     def _check_ranges(self) -> None:
-        for field in ("delay_seconds", "max_age_seconds", "dedup_ttl_seconds"):
-            seconds = getattr(self, field)
+        for field, seconds in (
+            ("delay_seconds", self.delay_seconds),
+            ("max_age_seconds", self.max_age_seconds),
+            ("dedup_ttl_seconds", self.dedup_ttl_seconds),
+        ):
             if seconds is not None and not 0 <= seconds <= _LONGEST_DELAY:
                 raise _make_error(field, f"must be 0 to {_LONGEST_DELAY:g} seconds")
-        for field in ("tenant", "target", "dedup_key"):
-            name = getattr(self, field)
+        for field, name in (("tenant", self.tenant), ("target", self.target), ("dedup_key", self.dedup_key)):
             if name is not None and not (0 < len(name) <= 200 and name.isprintable()):
                 raise _make_error(field, "must be 1 to 200 characters")
 

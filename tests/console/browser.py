@@ -19,6 +19,7 @@ _OPTIONS = [
 WAIT_MS = 20_000  # for a condition; only a test that fails waits that long
 WIDE = {"width": 1440, "height": 980}
 PHONE = {"width": 390, "height": 844}
+NARROW = {"width": 320, "height": 844}
 
 expect.set_options(timeout=WAIT_MS)
 

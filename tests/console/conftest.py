@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 from state.database import Connection, connect
 from state.settings import get_settings
 from state.tasks.catalog import load_actors
-from tests.console.browser import CHROMIUM, WIDE, Visit, find_barriers, show, start_chromium, take_screenshots
+from tests.console.browser import CHROMIUM, NARROW, WIDE, Visit, find_barriers, show, start_chromium, take_screenshots
 from tests.console.server import ServerProcess
 from tests.support.builders import TaskBuilder
 from tests.support.observer import Observer
@@ -92,8 +92,10 @@ def check_page() -> Callable[[Page, str], None]:
             page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
             barriers = find_barriers(page)
             assert barriers == [], f"{name}, {theme}: {show(barriers)}"
-        wider = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wider <= 0, f"{name} is {wider} pixels wider than the window"
+        for size in (NARROW, WIDE):
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            wider = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wider <= 0, f"{name} is {wider} pixels wider than a window of {size['width']}"
 
     return check
 

@@ -19,6 +19,7 @@ from tests.support.eventually import eventually
 from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
+TWO_FRAMES = "() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))"  # what observes sizes
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "console"
 
 
@@ -93,6 +94,7 @@ def check_page() -> Callable[[Page, str], None]:
             page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
             page.set_viewport_size(size)  # type: ignore[arg-type]
             eventually(lambda: get_excess(page) <= 0, what=f"{name} fits into {size['width']} pixels")  # noqa: B023
+            page.evaluate(TWO_FRAMES)
             barriers = find_barriers(page)
             assert barriers == [], f"{name}, {theme}, {size['width']} pixels: {show(barriers)}"
         page.set_viewport_size(WIDE)  # type: ignore[arg-type]

@@ -93,7 +93,7 @@ def check_page() -> Callable[[Page, str], None]:
         for theme, size in (("dark", WIDE), ("light", WIDE), ("light", NARROW)):
             page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
             page.set_viewport_size(size)  # type: ignore[arg-type]
-            eventually(lambda: get_excess(page) <= 0, what=f"{name} fits into {size['width']} pixels")  # noqa: B023
+            eventually(lambda: get_excess(page) <= 0, what=f"{name} fits into {size['width']} pixels")
             page.evaluate(TWO_FRAMES)
             barriers = find_barriers(page)
             assert barriers == [], f"{name}, {theme}, {size['width']} pixels: {show(barriers)}"

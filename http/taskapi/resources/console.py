@@ -72,7 +72,7 @@ def _find_first(contents: Mapping[str, bytes]) -> list[str]:
 
 def _link(base: str, name: str) -> str:
     kind = "stylesheet" if name.endswith(".css") else "modulepreload"
-    return f'<link rel="{kind}" href="{base}/{name}">'
+    return f"<link rel={kind} href={base}/{name}>"
 
 
 async def get_page(_: Request) -> Response:

@@ -2,6 +2,7 @@
 import { urlOf } from "../../core/api.js";
 import { h } from "../../core/dom.js";
 import { number, plural } from "../../core/format.js";
+import { key } from "../../core/key.js";
 import { linkTo } from "../../core/router.js";
 import { View, property } from "../../core/view.js";
 import { code, copyButton, empty, link, loading, problem } from "../../parts/basics.js";
@@ -15,7 +16,7 @@ const ROW = 46; // pixels, as in tasks.css
 const BEYOND = 15; // rows above and below the screen
 const SECONDS = 2;
 const SECONDS_OF_TEXT = 6; // a search looks at thousands of tasks
-let left = null; // the list that was left last, for who comes back to it: {entry, tasks, current, top}
+let left = null; // the list that was left last, for who comes back to it: {place, tasks, current, top}
 
 class TaskList extends View {
   #tasks = null;
@@ -29,10 +30,11 @@ class TaskList extends View {
 
   start() {
     const entry = globalThis.navigation?.currentEntry?.key; // of the browser's history
-    const before = entry && left?.entry === entry && left.query === this.query ? left : null;
+    const place = entry && [entry, key.text, this.query].join(); // with another key, other tasks
+    const before = place && left?.place === place ? left : null;
     this.#tasks = before?.tasks ?? new LiveTasks(toParameters(this.filter));
     if (before) [this.#current, this.#top, this.#focus] = [before.current, before.top, true];
-    this.own(() => (left = { entry, query: this.query, tasks: this.#tasks, current: this.#current, top: this.#scrolled }));
+    this.own(() => (left = { place, tasks: this.#tasks, current: this.#current, top: this.#scrolled }));
     this.#again = this.poll((signal) => this.#refresh(signal), this.filter.text ? SECONDS_OF_TEXT : SECONDS);
     this.hear(window, "scroll", () => {
       this.#scrolled = scrollY;

@@ -81,6 +81,11 @@ def find_barriers(page: Page) -> list[dict[str, Any]]:
     ]
 
 
+def wait_for_layout(page: Page) -> None:
+    """Waits for what follows the size of the window in the frame after."""
+    page.evaluate("() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
+
+
 def take_screenshots(page: Page, folder: Path, name: str) -> None:
     """Takes pictures of what is shown: in both themes, and at the width of a phone."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -89,6 +94,7 @@ def take_screenshots(page: Page, folder: Path, name: str) -> None:
         page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
         for width, size in (("wide", WIDE), ("phone", PHONE)):
             page.set_viewport_size(size)  # type: ignore[arg-type]
+            wait_for_layout(page)
             page.screenshot(path=folder / f"{name}-{theme}-{width}.png", animations="disabled")
     page.set_viewport_size(WIDE)  # type: ignore[arg-type]
 

@@ -12,14 +12,23 @@ from playwright.sync_api import Browser, Page
 from state.database import Connection, connect
 from state.settings import get_settings
 from state.tasks.catalog import load_actors
-from tests.console.browser import CHROMIUM, NARROW, WIDE, Visit, find_barriers, show, start_chromium, take_screenshots
+from tests.console.browser import (
+    CHROMIUM,
+    NARROW,
+    WIDE,
+    Visit,
+    find_barriers,
+    show,
+    start_chromium,
+    take_screenshots,
+    wait_for_layout,
+)
 from tests.console.server import ServerProcess
 from tests.support.builders import TaskBuilder
 from tests.support.eventually import eventually
 from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
-TWO_FRAMES = "() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))"  # what observes sizes
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "console"
 
 
@@ -94,7 +103,7 @@ def check_page() -> Callable[[Page, str], None]:
             page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
             page.set_viewport_size(size)  # type: ignore[arg-type]
             eventually(lambda: get_excess(page) <= 0, what=f"{name} fits into {size['width']} pixels")
-            page.evaluate(TWO_FRAMES)
+            wait_for_layout(page)
             barriers = find_barriers(page)
             assert barriers == [], f"{name}, {theme}, {size['width']} pixels: {show(barriers)}"
         page.set_viewport_size(WIDE)  # type: ignore[arg-type]

@@ -79,6 +79,8 @@ def test_the_filter_understands_qualifiers_and_words(board: TaskBuilder, visit: 
     ):
         filter_by(page, text)
         expect(rows(page)).to_have_count(count)
+    expect(page).to_have_url(re.compile("depot"))
+    expect(rows(page)).to_contain_text("depot/3")
     page.reload()  # the address has the filter
     expect(search(page)).to_have_value("target:depot/3")
     expect(rows(page)).to_have_count(1)

@@ -2,7 +2,7 @@
 import { duration, h, number } from "../../core.js";
 
 const [WIDTH, HEIGHT, TOP, BELOW] = [148, 40, 8, 78];
-const PHONE = matchMedia("(max-width: 760px)");
+export const PHONE = matchMedia("(max-width: 760px)");
 const WIDE_PLACES = {
   scheduled: [2, TOP],
   queued: [222, TOP],

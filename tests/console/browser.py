@@ -19,6 +19,7 @@ _OPTIONS = [
 WAIT_MS = 20_000  # for a condition; only a test that fails waits that long
 WIDE = {"width": 1440, "height": 980}
 PHONE = {"width": 390, "height": 844}
+NARROW = {"width": 320, "height": 844}
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -80,6 +81,11 @@ def find_barriers(page: Page) -> list[dict[str, Any]]:
     ]
 
 
+def wait_for_layout(page: Page) -> None:
+    """Waits for what follows the size of the window in the frame after."""
+    page.evaluate("() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
+
+
 def take_screenshots(page: Page, folder: Path, name: str) -> None:
     """Takes pictures of what is shown: in both themes, and at the width of a phone."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,6 +94,7 @@ def take_screenshots(page: Page, folder: Path, name: str) -> None:
         page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
         for width, size in (("wide", WIDE), ("phone", PHONE)):
             page.set_viewport_size(size)  # type: ignore[arg-type]
+            wait_for_layout(page)
             page.screenshot(path=folder / f"{name}-{theme}-{width}.png", animations="disabled")
     page.set_viewport_size(WIDE)  # type: ignore[arg-type]
 

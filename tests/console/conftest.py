@@ -12,9 +12,20 @@ from playwright.sync_api import Browser, Page
 from state.database import Connection, connect
 from state.settings import get_settings
 from state.tasks.catalog import load_actors
-from tests.console.browser import CHROMIUM, WIDE, Visit, find_barriers, show, start_chromium, take_screenshots
+from tests.console.browser import (
+    CHROMIUM,
+    NARROW,
+    WIDE,
+    Visit,
+    find_barriers,
+    show,
+    start_chromium,
+    take_screenshots,
+    wait_for_layout,
+)
 from tests.console.server import ServerProcess
 from tests.support.builders import TaskBuilder
+from tests.support.eventually import eventually
 from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
@@ -84,18 +95,26 @@ def visit(chromium: Browser, server: ServerProcess) -> Iterator[Visit]:
 
 @pytest.fixture
 def check_page() -> Callable[[Page, str], None]:
-    """Looks for barriers in both themes and at the width of a phone, and takes the pictures of the page."""
+    """Looks for barriers in both themes and on a narrow phone, and takes the pictures of the page."""
 
     def check(page: Page, name: str) -> None:
         take_screenshots(page, SCREENSHOTS, name)
-        for theme in ("dark", "light"):
+        for theme, size in (("dark", WIDE), ("light", WIDE), ("light", NARROW)):
             page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            eventually(lambda: get_excess(page) <= 0, what=f"{name} fits into {size['width']} pixels")
+            wait_for_layout(page)
             barriers = find_barriers(page)
-            assert barriers == [], f"{name}, {theme}: {show(barriers)}"
-        wider = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wider <= 0, f"{name} is {wider} pixels wider than the window"
+            assert barriers == [], f"{name}, {theme}, {size['width']} pixels: {show(barriers)}"
+        page.set_viewport_size(WIDE)  # type: ignore[arg-type]
 
     return check
+
+
+def get_excess(page: Page) -> int:
+    """Returns how many pixels the page is wider than its window."""
+    wider: int = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return wider
 
 
 @pytest.fixture(autouse=True)

@@ -90,7 +90,7 @@ def test_all_pages_are_listed_and_the_page_loads_what_there_is() -> None:
     files = read_sources()
     listed = set(re.findall(r'file: ?"([^"]+)"', files["pages.js"]))
     assert {Path(name).stem for name in files if re.fullmatch(r"pages/[^/]+", name)} == listed
-    links = re.findall(r'(?:href|src)="console/\w+/([^"]+)"', console.read_console().page.decode())
+    links = re.findall(r'(?:href|src)="?console/\w+/([^">]+)', console.read_console().page.decode())
     assert "app.js" in links
     assert set(links) <= set(files)
     assert {name for name in files if name.endswith(".css")} <= set(links)

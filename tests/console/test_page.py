@@ -84,7 +84,7 @@ def test_themes_times_and_focus(visit: Visit, server: ServerProcess) -> None:
     expect(theme).to_have_attribute("data-theme", "light")
     page.reload()
     expect(theme).to_have_attribute("data-theme", "light")
-    moment = page.locator(f'tr[data-id="{task_id}"] time')
+    moment = page.locator(f'tr[data-id="{task_id}"] .age time')
     exact = server.call("GET", f"/tasks/{task_id}")["created_at"]
     expect(moment).to_have_attribute("datetime", exact)
     assert exact[:4] in (moment.get_attribute("title") or "")

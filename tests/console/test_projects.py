@@ -267,10 +267,9 @@ def test_markup_is_text(visit: Visit, server: ServerProcess, start: Start, check
 def test_a_reader_sees_no_button_that_would_be_refused(visit: Visit, server: ServerProcess, hold: Path) -> None:
     project_id = create(server, "Spring catalog", entry("cover"), entry("index"))
     server.call("POST", f"/projects/{project_id}/run", {"mode": "loop"})
-    _, key = create_key("reader", "reader")
     page = visit.page
     page.goto(f"{visit.origin}/#/projects")
-    page.get_by_label("API key").fill(key)
+    page.get_by_label("API key").fill(create_key("reader", "reader")[1])
     button(page, "Continue").click()
     main = page.get_by_role("main")
     expect(main.get_by_role("link", name="Spring catalog")).to_be_visible()
@@ -287,11 +286,10 @@ def test_pictures_are_shown_as_they_come(
     visit: Visit, server: ServerProcess, start: Start, check_page: CheckPage, hold: Path
 ) -> None:
     start()
-    prompts = ["A lighthouse at dusk", "Tulips in a vase", "A harbour in the rain"]
     pictures = [
         {"title": text, "agent_name": "media", "task_type": "generate",
          "input": {"prompt": text, "params": {"steps": 4, "step_seconds": 0}}}
-        for text in prompts
+        for text in ("A lighthouse at dusk", "Tulips in a vase", "A harbour in the rain")
     ]  # fmt: skip
     slow = entry("Count the pages", hold=str(hold))
     project_id = create(server, "Spring catalog", *pictures, slow, entry("Index"), entry("Imprint"))

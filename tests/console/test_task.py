@@ -42,8 +42,12 @@ def test_a_picture_appears(visit: Visit, worker: Start, submit: Submit, check_pa
     expect(page.get_by_role("img", name="Now completed.")).to_be_visible()
     check_page(page, "task-media")
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    page.reload()
-    expect(page.locator(".flow .current")).to_be_in_viewport()
+    states = page.locator(".flow rect")  # drawn again, in two columns
+    page.wait_for_function("() => document.querySelector('.flow svg').viewBox.baseVal.width < 400")
+    expect(states).to_have_count(8)
+    for box in (each.bounding_box() for each in states.all()):
+        assert box
+        assert 0 <= box["x"] < box["x"] + box["width"] <= PHONE["width"]
 
 
 def test_tokens_come_live_and_survive_restarts(

@@ -43,12 +43,13 @@ def test_thousands_of_events(visit: Visit, submit: Submit, fake_worker: FakeWork
 
 
 def test_strange_events(visit: Visit, submit: Submit, fake_worker: FakeWorker) -> None:  # noqa: F811
-    task_id = submit("note", {ODD: {ODD: [ODD]}}, tenant="<b>acme</b>", target=ODD[:200])
+    task_id = submit("note", {ODD: {ODD: [ODD]}, "file": "\u202egnp.exe"}, tenant="<b>acme</b>", target=ODD[:200])
     task = fake_worker.start("test")
     page = visit.open(f"/tasks/{task_id}")
     expect_status(page, "running")
     for kind in ("part", "tool", "log", "constructor", ODD[:100]):
         fake_worker.emit(task, ODD, kind=kind)
+    expect(page.locator(".payload .json")).to_contain_text(r'file: "\u202egnp.exe"')  # it turns nothing around
     lines = page.locator(".history .timeline > li")
     expect(lines).to_have_count(7)
     lines.first.get_by_role("button").click()
@@ -85,6 +86,10 @@ def test_many_attempts_and_two_tabs(
     expect(bars).to_have_count(12)
     first.get_by_role("button", name="Show 3 earlier attempts").click()
     expect(bars).to_have_count(15)
+    branches = first.locator(".bar .branch")  # each attempt begins where the one before has ended
+    expect(branches).to_have_count(14)
+    starts = branches.evaluate_all("all => all.map((each) => each.style.left)")
+    assert starts == first.locator(".bar .end").evaluate_all("all => all.slice(0, -1).map((each) => each.style.left)")
     expect(first.locator(".attempts li")).to_have_count(15)
     with visit.page.context.new_page() as second:
         second.goto(first.url)

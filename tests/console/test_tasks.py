@@ -79,6 +79,8 @@ def test_the_filter_understands_qualifiers_and_words(board: TaskBuilder, visit: 
     ):
         filter_by(page, text)
         expect(rows(page)).to_have_count(count)
+    expect(page).to_have_url(re.compile("depot"))
+    expect(rows(page)).to_contain_text("depot/3")
     page.reload()  # the address has the filter
     expect(search(page)).to_have_value("target:depot/3")
     expect(rows(page)).to_have_count(1)
@@ -166,3 +168,26 @@ def test_the_list_is_walked_through_by_keys(board: TaskBuilder, visit: Visit, ch
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     expect(search(page)).not_to_be_focused()
+
+
+def test_back_leads_to_where_the_list_was_left(board: TaskBuilder, visit: Visit) -> None:
+    page = visit.open("/tasks")
+    expect(rows(page)).to_have_count(11)
+    page.set_viewport_size({"width": 1440, "height": 400})
+    for _ in range(9):
+        page.keyboard.press("j")
+    row = rows(page).nth(8)
+    expect(row.get_by_role("link")).to_be_focused()
+    top = page.evaluate("scrollY")
+    assert top > 0
+    page.keyboard.press("Enter")
+    expect(page.locator("task-page .crumbs")).to_be_visible()
+    page.go_back()
+    expect(row.get_by_role("link")).to_be_focused()
+    assert page.evaluate("scrollY") == top
+    page.go_forward()
+    expect(page.locator("task-page .crumbs")).to_be_visible()
+    page.get_by_label("Pages").get_by_role("link", name="Tasks").click()  # another visit begins at the top
+    expect(rows(page)).to_have_count(11)
+    expect(page.locator("tr.current")).to_have_count(0)
+    assert page.evaluate("scrollY") == 0

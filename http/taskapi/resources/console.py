@@ -52,7 +52,7 @@ def read_console() -> Console:
     }
     contents = {name: text.encode() for name, text in minify(sources, _MINIFIED).items()}
     template = (_FOLDER / "index.html").read_text()
-    digest = hashlib.sha256(repr(sorted(contents.items())).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(repr(sorted(contents.items())).encode()).hexdigest()[:8]
     files = {name: File(content, _TYPES[Path(name).suffix]) for name, content in contents.items()}
     base = f"console/{digest}"
     styles = [name for name in files if name.endswith(".css")]
@@ -72,7 +72,7 @@ def _find_first(contents: Mapping[str, bytes]) -> list[str]:
 
 def _link(base: str, name: str) -> str:
     kind = "stylesheet" if name.endswith(".css") else "modulepreload"
-    return f'<link rel="{kind}" href="{base}/{name}">'
+    return f"<link rel={kind} href={base}/{name}>"
 
 
 async def get_page(_: Request) -> Response:

@@ -2,7 +2,7 @@
 import { connection } from "./connection.js";
 
 const whole = new Intl.NumberFormat("en-US");
-const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const short = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const clockTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 

@@ -1,10 +1,12 @@
 // Gives an actor or an agent work: a form for its payload, or JSON; what it will cost; and what becomes of it.
-import { api, caller, currentAddress, define, duration, h, join, parseJson, plural, replaceQuery, View, writeJson } from "../core.js";
-import { button, card, copyButton, curlOf, empty, facts, link, loading, pageHead, problem, submitButton } from "../parts.js";
+import { api, caller, currentAddress, define, h, parseJson, replaceQuery, View, writeJson } from "../core.js";
+import { button, card, copyButton, curlOf, empty, link, loading, pageHead, problem, submitButton } from "../parts.js";
 import { findWork, readWork, schemaOf, workSelect } from "../parts/work.js";
 import "../parts/json-editor.js";
 import "../parts/schema-form.js";
 import "../parts/live-task.js";
+import { keepDraft, readDraft } from "./submit/drafts.js";
+import { showTakes } from "./submit/takes.js";
 
 const MOST_SHOWN = 5; // tasks
 const PREVIEW_AFTER = 300; // milliseconds
@@ -222,7 +224,7 @@ class SubmitPage extends View {
           this.#choice(),
           this.#chosen ? this.#fields() : this.#error && problem(this.#error),
         ),
-        h("div.aside.span-5", this.#chosen && this.#expectations(), this.#results()),
+        h("div.aside.span-5", this.#chosen && showTakes(this.#chosen, this.#preview?.error ? null : this.#preview), this.#results()),
       ),
     ];
   }
@@ -270,23 +272,6 @@ class SubmitPage extends View {
     return h("p.hint", this.#busy ? "Trying again…" : "What you have typed is kept. Submit it again: it will not run twice.");
   }
 
-  /** What will happen: the cost of media, and the rules of the actor. */
-  #expectations() {
-    const { queue, max_attempts: attempts, time_limit_seconds: limit, max_age_seconds: age, gates, media } = this.#chosen;
-    const preview = this.#preview?.error ? null : this.#preview;
-    const shown = preview ? gates.filter((gate) => gate === `provider:${preview.provider}`) : gates;
-    return card(
-      { title: "What it takes", note: media && "as the provider says", key: "takes" },
-      media && preview && h("div.preview", { role: "status" }, figures(preview)),
-      facts([
-        ["Queue", h("code", queue)],
-        ["Attempts", `up to ${plural(attempts, "attempt")}, of ${duration(limit)} at most`],
-        ["Expires", age && `${duration(age)} after it may start`],
-        ["Gates", shown.length > 0 && shown.map((gate) => h("code.gate", gate))],
-      ]),
-    );
-  }
-
   #results() {
     if (!this.#tasks.length) {
       return card({ title: "Result", key: "result" }, empty("Nothing submitted yet.", "What you submit is shown here as it runs. It goes on when you close the page."));
@@ -299,15 +284,6 @@ class SubmitPage extends View {
 }
 define("submit-page", SubmitPage);
 
-function figures({ cost, unit, width, height, count, expected_seconds: seconds }) {
-  const said = [
-    ["Cost", cost === null ? "known to the provider only" : `${cost} ${unit ?? ""}`],
-    ["Takes", seconds === null ? "not known" : `about ${duration(seconds)}`],
-    ["Makes", join([count && plural(count, "picture"), width && `${width} × ${height}`])],
-  ];
-  return said.filter(([, text]) => text).map(([name, text]) => h("div", h("small", name), h("b", text)));
-}
-
 const withoutField = ({ message, field }) => (field && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message);
 
 function submitOnEnter(event) {
@@ -317,19 +293,3 @@ function submitOnEnter(event) {
 const isUnanswered = ({ status, error }) => status === 0 || status >= 500 || error === "idempotency-pending";
 
 const makeKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-// What was typed is kept until the tab is closed: one may look at the task, and come back.
-const draftOf = (work) => `callboard-draft:${work.id}`;
-
-function readDraft(work) {
-  const text = work && sessionStorage.getItem(draftOf(work));
-  return text ? parseJson(text) : undefined;
-}
-
-function keepDraft(work, payload) {
-  try {
-    sessionStorage.setItem(draftOf(work), writeJson(payload ?? {}));
-  } catch {
-    sessionStorage.removeItem(draftOf(work)); // too large
-  }
-}

@@ -6,6 +6,7 @@ import { showActions } from "./task/actions.js";
 import { showAttempts } from "./task/attempts.js";
 import { showFacts } from "./task/facts.js";
 import { showHead, showProgress, showReceipt, showWhy } from "./task/head.js";
+import { PHONE } from "./task/flow.js";
 import { History } from "./task/history.js";
 import { showLife } from "./task/life.js";
 import { showTimeline } from "./task/timeline.js";
@@ -39,6 +40,7 @@ class TaskPage extends View {
     this.#path = `/tasks/${encodeURIComponent(this.parameters.id)}`;
     this.#history = new History(`${this.#path}/events`);
     this.#read = this.poll((signal) => this.#turn(signal), PACE);
+    this.hear(PHONE, "change", () => this.update());
     const timer = setInterval(() => document.hidden || this.update(), 1000);
     this.own(() => clearInterval(timer));
     this.own(() => this.#stop?.());

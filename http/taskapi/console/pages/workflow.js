@@ -1,6 +1,6 @@
 // A workflow: its steps as a graph that follows what runs, the step that one looks at, and its history.
 import { api, caller, currentAddress, define, duration, follow, h, linkTo, plural, replaceQuery, secondsBetween, View } from "../core.js";
-import { actionButton, button, card, copyButton, link, loading, moment, pageHead, problem, stack, status, toast } from "../parts.js";
+import { actionButton, button, card, copyButton, crumbs, link, loading, moment, pageHead, problem, stack, status, toast } from "../parts.js";
 import { RESUME, decisionButtons, findFinal, mayDecide, offerRepair, resume } from "./workflow/actions.js";
 import "./workflow/graph.js";
 import { history, stepList } from "./workflow/lists.js";
@@ -86,7 +86,8 @@ class WorkflowPage extends View {
     const step = this.#chosen ?? findCurrent(workflow);
     const done = (answer) => this.#refresh(answer);
     return [
-      pageHead(workflow.name, copyButton("Copy id", workflow.workflow_id), this.#cancelButton(workflow)),
+      crumbs("Workflows", "/workflows", workflow.workflow_id, " ", copyButton("Copy id", workflow.workflow_id)),
+      pageHead(workflow.name, this.#cancelButton(workflow)),
       this.#notice(workflow, done),
       h(
         "div.grid",

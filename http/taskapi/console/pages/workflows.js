@@ -74,7 +74,7 @@ class WorkflowsPage extends View {
       this.again();
     };
     return [
-      table({ class: "workflows" }, COLUMNS, shown.map(showRow)),
+      table({ class: "workflows", "aria-label": "Workflows" }, COLUMNS, shown.map(showRow)),
       this.#workflows.length > shown.length && moreButton(older, "Show older ones"),
     ];
   }

@@ -59,10 +59,15 @@ export const loading = (text = "Loading…") => h("div.loading", { role: "status
 export const problem = (error) =>
   h("div.problem", { role: "alert" }, h("b", error.title || "This did not work."), " ", error.message);
 
-/** A table that scrolls where it is too wide. `attributes`: its own; `rows`: of row(). */
+const scrolling = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+});
+
+/** A table that scrolls where it is too wide, also by the keyboard. `attributes`: its own; `rows`: of row(). */
 export const table = (attributes, headings, rows) =>
   h(
     "div.table",
+    { key: attributes["aria-label"], created: (element) => scrolling.observe(element) },
     h("table", attributes, h("thead", h("tr", headings.map((name) => h("th", { scope: "col" }, name)))), h("tbody", rows)),
   );
 

@@ -9,7 +9,9 @@ class Counts extends EventTarget {
 
   /** Begins to read them; returns a function that ends it. */
   watch() {
-    return poll((signal) => this.#read(signal), SECONDS).end;
+    const { again, end } = poll((signal) => this.#read(signal), SECONDS);
+    caller.addEventListener("change", again);
+    return end;
   }
 
   /** {value, bad} for a page, or undefined. */

@@ -5,6 +5,8 @@ import { button, copyButton } from "./basics.js";
 const LONG = 400; // characters
 const MANY = 100; // members
 const DEEP = 2; // levels that are open at first
+const TURNS = /[\u2028-\u202e\u2066-\u2069]/g; // would change the order of what is around them
+const escape = (character) => `\\u${character.charCodeAt(0).toString(16)}`;
 
 class JsonTree extends View {
   #open = new Map(); // by path
@@ -50,7 +52,7 @@ class JsonTree extends View {
     if (typeof value !== "string") return h("span", { class: `json-${value === null ? "null" : typeof value}` }, String(value));
     const cut = value.length > LONG && !this.#whole.has(path);
     return [
-      h("span.json-string", JSON.stringify(cut ? value.slice(0, LONG) : value)),
+      h("span.json-string", JSON.stringify(cut ? value.slice(0, LONG) : value).replace(TURNS, escape)),
       cut && this.#more(path, `… ${plural(value.length - LONG, "more character")}`),
     ];
   }

@@ -85,7 +85,8 @@ function connect([x1, y1], [x2, y2], box) {
   if (y1 === y2 && x2 < x1) return [`M${x1 + 24} ${y1}V22q0-8-8-8H${x2 + box - 16}q-8 0-8 8V${y2}`, "m-4-6 4 6 4-6", (right + x2) / 2, 9, "middle"];
   if (y1 === y2) return [`M${right} ${y1 + 30}H${x2}`, "m-6-4 6 4-6 4", (right + x2) / 2, y1 + 22, "middle"];
   if (x2 < x1) return undefined;
-  if (y2 < y1) return [`M${right} ${y1 + 30}H${x2 + 24}V${y2 + HEIGHT}`, "m-4 6 4-6 4 6", right, y1 + 22];
+  const isBack = x1 === x2;
+  if (y2 < y1) return [`M${right} ${y1 + 30}H${x2 + 24}V${y2 + HEIGHT}`, "m-4 6 4-6 4 6", isBack ? x2 + 33 : right, isBack ? y2 + HEIGHT + 21 : y1 + 22];
   const x = Math.max(x1, x2) + 24;
   return [x < right ? `M${x} ${y1 + HEIGHT}V${y2}` : `M${right - 24} ${y1 + HEIGHT}v12H${x}V${y2}`, "m-4-6 4 6 4-6", x + 9, y2 - 8];
 }

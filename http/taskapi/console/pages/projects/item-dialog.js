@@ -29,7 +29,9 @@ export async function addItem(project, { again }) {
       h("div", h("json-editor", { props: { text: writeExample(agent.input_schema), label: "Input" }, created: (element) => (editor = element) })),
     ],
     place: ({ field: name, message }) => {
-      if (name?.startsWith("input")) editor.refuse(name.replace(/^input\.?/, ""), message);
+      if (!name?.startsWith("input")) return false;
+      editor.refuse(name.replace(/^input\.?/, ""), message.replace(`${name}: `, ""));
+      return true;
     },
     send: (form) => {
       const input = editor.read();

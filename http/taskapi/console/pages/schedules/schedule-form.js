@@ -16,6 +16,7 @@ export const askSchedule = (schedule) =>
     wide: true,
     fields: () => h("schedule-form", { props: { schedule } }),
     send: (_, form) => form.querySelector("schedule-form").send(),
+    place: ({ field }) => field,
   });
 
 class ScheduleForm extends View {

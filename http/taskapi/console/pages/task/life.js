@@ -73,6 +73,7 @@ function showRow({ attempt, run, stretches, last, end }, isLive) {
     h(
       "div.bar",
       { role: "img", "aria-label": join([...stretches.map(describe), !isLive && end?.to], "; ") },
+      start > 0 && h("i.branch", { key: "branch", style: { left: `${start}%` } }),
       stretches.map(showStretch),
       h("i", { key: "end", class: isLive ? "now" : `end s-${end?.error ? "dead" : end?.to}`, style: at }),
     ),

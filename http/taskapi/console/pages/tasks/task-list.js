@@ -2,6 +2,7 @@
 import { urlOf } from "../../core/api.js";
 import { h } from "../../core/dom.js";
 import { number, plural } from "../../core/format.js";
+import { key } from "../../core/key.js";
 import { linkTo } from "../../core/router.js";
 import { View, property } from "../../core/view.js";
 import { code, copyButton, empty, link, loading, problem } from "../../parts/basics.js";
@@ -15,25 +16,36 @@ const ROW = 46; // pixels, as in tasks.css
 const BEYOND = 15; // rows above and below the screen
 const SECONDS = 2;
 const SECONDS_OF_TEXT = 6; // a search looks at thousands of tasks
+let left = null; // the list that was left last, for who comes back to it: {place, tasks, current, top}
 
 class TaskList extends View {
   #tasks = null;
   #again = () => {};
   #current = null; // an id
+  #scrolled = 0; // pixels
+  #top = 0; // where to scroll when the rows are shown
   #focus = false; // the current row gets the focus when it is shown
   #wish = false; // the user wants the held rows now
   #selection = new Selection(() => (this.update(), this.#again()));
 
   start() {
-    this.#tasks = new LiveTasks(toParameters(this.filter));
+    const entry = globalThis.navigation?.currentEntry?.key; // of the browser's history
+    const place = entry && [entry, key.text, this.query].join(); // with another key, other tasks
+    const before = place && left?.place === place ? left : null;
+    this.#tasks = before?.tasks ?? new LiveTasks(toParameters(this.filter));
+    if (before) [this.#current, this.#top, this.#focus] = [before.current, before.top, true];
+    this.own(() => (left = { place, tasks: this.#tasks, current: this.#current, top: this.#scrolled }));
     this.#again = this.poll((signal) => this.#refresh(signal), this.filter.text ? SECONDS_OF_TEXT : SECONDS);
-    this.hear(window, "scroll", () => this.update());
+    this.hear(window, "scroll", () => {
+      this.#scrolled = scrollY;
+      this.update();
+    });
     this.hear(window, "resize", () => this.update());
     this.hear(window, "keydown", (event) => this.#press(event));
   }
 
   get #isHeld() {
-    return this.paused || this.#above > ROW || !this.#selection.isEmpty;
+    return this.paused || this.#top > 0 || this.#above > ROW || !this.#selection.isEmpty;
   }
 
   /** Pixels of rows above the screen. */
@@ -124,6 +136,11 @@ class TaskList extends View {
 
   shown() {
     const { rows } = this.#tasks;
+    if (this.#top) {
+      scrollTo(0, this.#top);
+      this.#top = 0;
+      return this.update();
+    }
     if (this.#focus) {
       this.querySelector("tr.current a")?.focus({ preventScroll: true });
       this.#focus = false;

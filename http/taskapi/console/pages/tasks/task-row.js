@@ -25,12 +25,12 @@ export function taskRow(task, { index, isCurrent, isSelected, pick }) {
     },
     pick && h("td", { class: "pick" }, pick),
     h("td", null, task.cancel_requested ? h("span", { class: "chip s-canceled" }, "stopping") : status(task.status)),
-    twoLines(link(linkTo(`/tasks/${task.id}`), name, { class: "name" }), h("code", null, shortId(task.id)), `${name} ${task.id}`),
+    twoLines(link(linkTo(`/tasks/${task.id}`), name, { class: "name" }), [h("span.narrow", moment(task.created_at), " "), h("code", null, shortId(task.id))], `${name} ${task.id}`),
     twoLines(task.queue, task.lane === "retry" && "retry lane", task.queue, "wide"),
     twoLines(task.tenant ?? "", task.target, [task.tenant, task.target].filter(Boolean).join(", "), "wide"),
     h("td", { class: "what" }, h("div", null, ...what(task))),
     h("td", { class: ["num", "wide"] }, `${number(task.attempt)}/${number(task.max_attempts)}`),
-    h("td", { class: "num" }, moment(task.created_at)),
+    h("td", { class: ["num", "age"] }, moment(task.created_at)),
   );
 }
 

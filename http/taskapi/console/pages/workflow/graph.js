@@ -114,8 +114,7 @@ class WorkflowGraph extends View {
       h("title", `${key}\n${about}`),
       h("rect.box", { width: WIDTH, height: HEIGHT, rx: kind === "approval" ? HEIGHT / 2 : 9 }),
       h("circle.dot", { cx: 17, cy: 19, r: 4 }),
-      h("text.name", { x: 28, y: 23 }, cut(key, 20)),
-      h("text.about", { x: 28, y: 40 }, cut(about, 26)),
+      h("svg", { width: WIDTH - 10, height: HEIGHT }, h("text.name", { x: 28, y: 23 }, cut(key, 20)), h("text.about", { x: 28, y: 40 }, cut(about, 26))),
       ended < all && all > 1 && [bar("rest", 1), bar("done", ended / all)],
     );
   }

@@ -6,7 +6,7 @@ import { countTasks, describe, secondsOf, stepLinks } from "./steps.js";
 const MOST = 200; // events
 
 export const stepList = ({ steps }, selected, select) =>
-  table({ class: "step-list" }, ["Step", "Status", "Tasks", "Took", "After"], steps.map((step) => stepRow(step, step.key === selected.key, select)));
+  table({ class: "step-list", "aria-label": "Steps" }, ["Step", "Status", "Tasks", "Took", "After"], steps.map((step) => stepRow(step, step.key === selected.key, select)));
 
 function stepRow(step, isSelected, select) {
   const { all, ended } = countTasks(step);

@@ -174,8 +174,8 @@ def _insert(statement: str, parameters: Row, queues: set[str], conn: AnyConnecti
 
 @contextmanager
 def _pause_collector() -> Iterator[None]:
-    """Keeps Python's garbage collector from looking for garbage among thousands of objects that are all needed: it would
-    take a third of the time. If two threads do so at once, the first one that has paused it is the one to resume it."""
+    """Keeps Python's garbage collector from looking for garbage among thousands of objects that are all needed: that
+    would take a third of the time. If two threads do so at once, the one that came first resumes it."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -100,6 +100,26 @@ def test_themes_times_and_focus(visit: Visit, server: ServerProcess) -> None:
     expect(page.get_by_role("link", name="Gates")).to_be_hidden()
 
 
+_ANIMATIONS = """() => {
+    const [bar, meter, value] = ["div", "div", "i"].map((tag) => document.createElement(tag));
+    [bar.className, meter.className] = ["progress unknown", "meter"];
+    bar.append(meter);
+    meter.append(value);
+    document.querySelector("main").append(bar);
+    const found = bar.getAnimations({ subtree: true }).length;
+    bar.remove();
+    return found;
+}"""
+
+
+def test_nothing_moves_with_reduced_motion(visit: Visit) -> None:
+    page = visit.open("/tasks")
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(_ANIMATIONS) == 1
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(_ANIMATIONS) == 0
+
+
 def test_it_survives_restarts_without_a_reload(visit: Visit, server: ServerProcess, postgres: TestPostgres) -> None:
     def submit() -> None:
         server.call("POST", "/tasks", {"actor": "summarize", "payload": SUMMARY})

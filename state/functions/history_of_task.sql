@@ -29,3 +29,16 @@ BEGIN
             WHERE e.task_id = task AND e.kind = 'control' AND e.data ->> 'stage' = 'requested'
             ORDER BY e.n DESC LIMIT 1);
 END $$;
+
+-- The attempts that have ended.
+CREATE OR REPLACE FUNCTION callboard.attempts_after(task text, after integer, most integer) RETURNS TABLE (
+    epoch integer, attempt integer, worker_id text, outcome text, error jsonb, started_at timestamptz, finished_at timestamptz
+) LANGUAGE plpgsql STABLE ROWS 10
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT a.epoch, a.attempt, a.worker_id, a.outcome::text, a.error, a.started_at, a.finished_at
+    FROM callboard.attempts a
+    WHERE a.task_id = task AND a.epoch > after ORDER BY a.epoch LIMIT most;
+END $$;

@@ -13,6 +13,7 @@ from state.maintenance.maintainer import Due
 from state.maintenance.partitions import Partitions
 from state.maintenance.silence import LastSeen, Silence
 from state.maintenance.sweep import remove_leftovers, sweep_due, sweep_expired, sweep_unknown
+from state.media.collection import Collection
 from state.metrics.measurement import Measurement
 from state.projects.sweep import BATCH as RUNS
 from state.projects.sweep import sweep_runs
@@ -51,6 +52,7 @@ class Housekeeping:
         self._measurement = Measurement()
         self._sampling = Sampling()
         self._partitions = Partitions()
+        self._collection = Collection()
         self._warned: set[str] = set()
         self._last_line = ""
         self._workflows = WorkflowSweep()
@@ -84,6 +86,8 @@ class Housekeeping:
             parts.append(self._make_partitions)
         if self._turn % _LEFTOVER_TURNS == 0:
             parts += [self._end_stale_runs, self._remove_leftovers]
+        if self._collection.is_due():
+            parts.append(self._collect_bytes)
         self._turn += 1
         results = [self._do(part) for part in parts]
         if None in results:
@@ -147,6 +151,10 @@ class Housekeeping:
 
     def _make_partitions(self) -> bool:
         self._partitions.make()
+        return False
+
+    def _collect_bytes(self) -> bool:
+        self._collection.start()
         return False
 
     def _end_stale_runs(self) -> bool:

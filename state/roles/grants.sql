@@ -61,6 +61,7 @@ BEGIN
             ('callboard.gate_samples', 'SELECT', 'SELECT, INSERT, DELETE'),
             ('callboard.generations', 'SELECT', 'SELECT, INSERT, UPDATE'),
             ('callboard.contents', 'SELECT', 'SELECT, INSERT, UPDATE'),
+            ('callboard.stored_bytes', '', 'SELECT, INSERT, UPDATE, DELETE'),
             ('callboard.prompts', 'SELECT, INSERT, UPDATE', 'SELECT'),
             ('callboard.agent_events', 'SELECT, UPDATE (hidden_at)', 'SELECT, INSERT, UPDATE'),
             ('callboard.sandboxes', 'SELECT', 'SELECT, INSERT, UPDATE'),

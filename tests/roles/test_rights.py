@@ -51,6 +51,7 @@ RIGHTS: dict[str, tuple[set[str], set[str]]] = {
     "callboard.schedules": (CHANGE, CHANGE),
     "callboard.schema_version": ({READ}, {READ}),
     "callboard.slots": ({READ, REMOVE}, ALL),
+    "callboard.stored_bytes": (set(), ALL),
     "callboard.task_queue_metrics": ({READ}, ALL),
     "callboard.tenant_metrics": ({READ}, ALL),
     "callboard.task_queue_metrics_daily": ({READ}, {READ, ADD, REMOVE}),

@@ -15,11 +15,16 @@ from tests.taskapi.fake_worker import FakeWorker
 
 BLOCKS = {block.mark: block.text for block in find_blocks(ROOT / "docs" / "history.md")}
 # Where the documents name a month, all tasks of this test are in the first partition.
-BOUND = "SELECT substring(pg_get_expr(relpartbound, oid) FROM 'TO \\((.*)\\)') AS bound FROM pg_class WHERE relname = 'events_before'"
+BOUND = (
+    "SELECT substring(pg_get_expr(relpartbound, oid) FROM 'TO \\((.*)\\)') AS bound FROM pg_class "
+    "WHERE relname = 'events_before'"
+)
 
 
 def of_first_partition(text: str, bound: str) -> str:
-    text = text.replace("callboard.first_id('2027-03-01 UTC')", "'tq_'").replace("callboard.first_id('2027-04-01 UTC')", bound)
+    text = text.replace("callboard.first_id('2027-03-01 UTC')", "'tq_'").replace(
+        "callboard.first_id('2027-04-01 UTC')", bound
+    )
     return text.replace("2027_03", "before")
 
 
@@ -47,7 +52,10 @@ def test_a_month_is_detached_and_its_tasks_have_no_history_until_it_is_back(
         assert client.get(each["attempts"]).json() == {"items": [], "next_cursor": None}
     task = client.get(links[0]["self"]).json()
     assert (task["status"], task["result"], task["error_history"]) == ("completed", {"answer": 42}, [])
-    assert [item["task_id"] for item in client.get("/api/v1/tasks").json()["items"]] == [dead["task_id"], completed["task_id"]]
+    assert [item["task_id"] for item in client.get("/api/v1/tasks").json()["items"]] == [
+        dead["task_id"],
+        completed["task_id"],
+    ]
     for query in ("", "?after=0", "?after=2"):
         *_, done = read_all(client, f"{links[0]['stream']}{query}")
         assert (done.event, done.id, done.data["result"]) == ("done", "5", {"answer": 42})
@@ -81,7 +89,10 @@ def test_a_month_is_detached_and_its_tasks_have_no_history_until_it_is_back(
     assert sum("implied by existing constraints" in each for each in notices) >= 2, notices
     assert {name: client.get(links[0][name]).json()["items"] for name in before} == before
     assert [event["n"] for event in client.get(links[1]["events"]).json()["items"]] == list(range(1, 8))
-    assert [attempt["outcome"] for attempt in client.get(links[1]["attempts"]).json()["items"]] == ["failed", "completed"]
+    assert [attempt["outcome"] for attempt in client.get(links[1]["attempts"]).json()["items"]] == [
+        "failed",
+        "completed",
+    ]
     assert connection.execute("SELECT * FROM admin.invariants").fetchall() == []
 
 

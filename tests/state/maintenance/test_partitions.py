@@ -1,17 +1,16 @@
 """Partitions of the history are made ahead, whatever has happened meanwhile, and no row is ever refused."""
 
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import psycopg
 import pytest
 
-from state import get_attempts, get_events, submit
+from state import submit
 from state.database import fetch
 from state.maintenance.partitions import make_partitions
 from tests.roles.conftest import address_of  # noqa: F401
 from tests.support.clock import Clock
-from tests.support.eventually import eventually
 from tests.support.observer import Observer
 
 DAY = 86400.0
@@ -23,7 +22,10 @@ FILL = (
 
 
 def months(connection: Observer, ahead: list[int]) -> list[str]:
-    query = "SELECT to_char(date_trunc('month', callboard.now()) + make_interval(months => m), '_YYYY_MM') AS m FROM unnest(%s::int[]) AS m"
+    query = (
+        "SELECT to_char(date_trunc('month', callboard.now()) + make_interval(months => m), '_YYYY_MM') AS m "
+        "FROM unnest(%s::int[]) AS m"
+    )
     return [row["m"] for row in connection.execute(query, [ahead])]
 
 
@@ -113,7 +115,10 @@ def test_a_constraint_that_was_left_is_gone_before_its_month_comes(connection: O
     connection.execute(FILL)
     connection.execute("SELECT callboard.make_partition()")  # and the maintainer dies
     clock.advance(31 * DAY)
-    assert connection.fetch_one("SELECT callboard.make_partition() AS step")["step"] == "constraint of events_later dropped"
+    assert (
+        connection.fetch_one("SELECT callboard.make_partition() AS step")["step"]
+        == "constraint of events_later dropped"
+    )
     clock.advance(31 * DAY)
     assert place_of(connection, add_event(connection, "callboard.now()")) == "events_later"
     assert make_partitions()
@@ -141,13 +146,17 @@ def test_two_makers_and_a_reader_in_the_way(connection: Observer, database_url: 
 
 def test_a_worker_makes_partitions_and_the_api_does_not(connection: Observer, database_url: str) -> None:
     url = database_url.replace("://postgres@", "://callboard_{}@")
-    with psycopg.connect(url.format("api"), autocommit=True) as api, pytest.raises(psycopg.errors.InsufficientPrivilege):
+    with (
+        psycopg.connect(url.format("api"), autocommit=True) as api,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
         api.execute("SELECT callboard.make_partition()")
     with psycopg.connect(url.format("worker"), autocommit=True) as worker:
         row = worker.execute("SELECT callboard.make_partition()").fetchone()
         assert row == (f"events{months(connection, [2])[0]}",)
         worker.execute(
-            "INSERT INTO callboard.events VALUES (callboard.first_id(now() + interval '2 months'), 1, 'log', '{}', now())"
+            "INSERT INTO callboard.events "
+            "VALUES (callboard.first_id(now() + interval '2 months'), 1, 'log', '{}', now())"
         )
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             worker.execute("CREATE TABLE callboard.another ()")

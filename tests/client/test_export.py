@@ -2,13 +2,12 @@
 
 import json
 
-import anyio
 import httpx2
 import pytest
 
 from state import submit
 from state.tasks import export
-from taskclient import AsyncClient, InvalidRequest
+from taskclient import InvalidRequest
 from taskclient.lines import LineSplitter
 from tests.client.conftest import Connect
 from tests.client.proxy import Proxy
@@ -33,16 +32,6 @@ def test_an_export_goes_on_after_cuts(
         assert [json.loads(line)["task_id"] for line in client.export(after=ids[-2])] == ids[-1:]
         with pytest.raises(InvalidRequest, match="id of a task"):
             list(client.export(after="x"))
-
-
-def test_the_async_client_exports_as_well(server: RunningServer) -> None:
-    ids = [submit("anything", {}).task_id for _ in range(3)]
-
-    async def read() -> list[str]:
-        async with AsyncClient(server.url) as client:
-            return [json.loads(line)["task_id"] async for line in client.export()]
-
-    assert anyio.run(read) == ids
 
 
 def test_lines_end_at_line_feeds_only() -> None:

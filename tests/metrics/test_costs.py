@@ -17,8 +17,8 @@ MIDDLE = START + timedelta(hours=8)
 def history(connection: Observer, clock: StandingClock) -> int:
     """Makes 200,000 tasks and 600,000 events. Returns the number of their pages."""
     make_history(connection, START, TASKS, PACE)
-    connection.execute("SELECT brin_summarize_new_values('callboard.events_moves')")  # else autovacuum does it
-    size = "SELECT pg_relation_size('callboard.events') + pg_relation_size('callboard.tasks') AS bytes"
+    connection.execute("SELECT brin_summarize_new_values('callboard.events_before_at_idx')")  # else autovacuum does it
+    size = "SELECT pg_relation_size('callboard.events_before') + pg_relation_size('callboard.tasks') AS bytes"
     return int(connection.fetch_one(size)["bytes"]) // 8192
 
 

@@ -126,7 +126,7 @@ def test_a_writer_that_was_first_a_content_that_came_late_and_a_remover_that_die
 
     put(LEFT, tmp_path)
     clock.advance(AGE + 1)
-    fetch_one = collection.fetch_one
+    fetch_one = vars(collection)["fetch_one"]
 
     def come_late(name: str, *args: Any) -> Any:
         """A content that appears after the bytes were found to have none."""

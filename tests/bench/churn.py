@@ -9,12 +9,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 from psycopg.rows import dict_row
 
+from state import NewTask, cancel, submit_many
+from state.errors import IllegalTransition
+from state.gates.operations import put_gate
+from state.tasks.catalog import load_actors
+from state.tasks.deadletters import redrive
 from tests.bench.harness.board import Board, open_board
 from tests.bench.harness.postgres import Server
 from tests.bench.harness.processes import Children
@@ -36,7 +42,9 @@ where c.relnamespace = 'callboard'::regnamespace and c.relkind in ('r', 'i')
 """
 # Of the tasks that are alive each is found in an index; all of them are counted from the statistics.
 _STATES = """
-select (select count(*) from callboard.tasks where status in ('queued', 'scheduled', 'waiting', 'paused')) as live,
+select (select count(*) from callboard.tasks where status = 'queued')
+       + (select count(*) from callboard.tasks where status = 'scheduled')
+       + (select count(*) from callboard.tasks where status = 'waiting') as live,
        (select n_live_tup from pg_stat_user_tables where relid = 'callboard.tasks'::regclass) as tasks
 """
 
@@ -60,10 +68,6 @@ def read_sizes(connection: psycopg.Connection[dict[str, object]]) -> dict[str, S
 
 def churn(url: str, until: float) -> None:
     """Keeps the backlog until then."""
-    from state import NewTask, cancel, submit_many
-    from state.gates.operations import put_gate
-    from state.tasks.deadletters import redrive
-
     put_gate("tenant:narrow", max_concurrent=2)
     with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
         while time.time() < until:
@@ -71,23 +75,23 @@ def churn(url: str, until: float) -> None:
             if row is None or row["live"] > BACKLOG - BATCH:
                 time.sleep(0.05)
                 continue
-            results = submit_many(list(_make_tasks(NewTask)))
-            for result in results[:: BATCH // 20]:
-                cancel(result.task_id)  # type: ignore[union-attr]
+            for task_id in submit_many(list(_make_tasks()))[:: BATCH // 20]:
+                with suppress(IllegalTransition):  # it has ended already
+                    cancel(task_id)
             redrive(all=True)
 
 
-def _make_tasks(new_task: type) -> Iterator[object]:
+def _make_tasks() -> Iterator[NewTask]:
     for index in range(BATCH):
         match index % 20:
             case 0:
-                yield new_task("note", {"index": index}, delay_seconds=2.0)
+                yield NewTask("note", {"index": index}, delay_seconds=2.0)
             case 1:
-                yield new_task("note", {"index": index}, tenant="narrow")
+                yield NewTask("note", {"index": index}, tenant="narrow")
             case 2:
-                yield new_task("note", {"index": index}, max_age_seconds=0.001)
+                yield NewTask("note", {"index": index}, max_age_seconds=0.001)
             case _:
-                yield new_task("note", {"index": index}, target=f"target-{index}" if index % 20 == 3 else None)
+                yield NewTask("note", {"index": index}, target=f"target-{index}" if index % 20 == 3 else None)
 
 
 def show(label: str, found: dict[str, Size], tasks: int) -> None:
@@ -111,8 +115,6 @@ def find_growing(middle: dict[str, Size], end: dict[str, Size]) -> list[str]:
 def run(board: Board, minutes: float) -> list[str]:
     board.start_workers()
     os.environ.update({name: value for name, value in board.environment.items() if name.startswith("CALLBOARD")})
-    from state.tasks.catalog import load_actors
-
     load_actors()
     looks: list[dict[str, Size]] = []
     with psycopg.connect(board.database_url, autocommit=True, row_factory=dict_row) as connection:

@@ -49,11 +49,10 @@ def export(
     """
     from deploy.cli.connection import LONG_PATIENCE, open_client
 
-    period = {"since": since and since.isoformat(), "until": until and until.isoformat()}
     count, last = 0, after
     try:
         with _open_output(format) as write, open_client(patience=LONG_PATIENCE) as client:
-            for line in client.export(**period, after=after, tenant=tenant):
+            for line in client.export(since=_format(since), until=_format(until), after=after, tenant=tenant):
                 write(line)
                 count, last = count + 1, line[_ID]
     except KeyboardInterrupt:
@@ -61,6 +60,10 @@ def export(
     finally:
         if last is not None:
             typer.echo(f"{count:,} tasks. The last one: {last}", err=True)
+
+
+def _format(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
 
 
 @contextmanager

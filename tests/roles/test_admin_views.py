@@ -23,7 +23,7 @@ LIVE = (
 )  # fmt: skip
 
 
-HISTORY = {"tasks", "events_before", "attempts_before"}  # all rows are in the first partition
+HISTORY = {"tasks", "events_later", "attempts_later"}  # where the rows of these ids are
 
 
 def test_the_page_has_every_view_and_a_query_for_each(connection: Observer) -> None:

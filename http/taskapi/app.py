@@ -53,6 +53,7 @@ from taskapi.resources import (
     current_caller,
     deadletters,
     docs,
+    export,
     gate_use,
     gates,
     generations,
@@ -87,6 +88,7 @@ OPERATIONS: list[Operation] = [
     *submission.OPERATIONS,
     *batches.OPERATIONS,
     *bulk.OPERATIONS,
+    *export.OPERATIONS,  # before the tasks: its path would be that of one
     *tasks.OPERATIONS,
     *task_stream.OPERATIONS,
     *control.OPERATIONS,

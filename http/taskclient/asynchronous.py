@@ -7,9 +7,10 @@ from typing import Any, TypeVar, Unpack
 import anyio
 import httpx2
 
-from taskclient import following, programs
+from taskclient import exporting, following, programs
 from taskclient.addresses import LARGEST_EVENT, Address, make_arguments, to_lost
 from taskclient.effects import Answer, Effect, Emit, Emitting, End, Frame, Open, Program, Read, Reply, Send, Sleep
+from taskclient.lines import LineSplitter
 from taskclient.models import Attempt, BatchOutcome, Event, ListedTask, Task
 from taskclient.programs import Call, TaskFilter, TaskOptions
 
@@ -100,6 +101,18 @@ class AsyncClient:
         """Yields the history that there is, from the first event after `after`."""
         return self._iterate(programs.list_events(task_id, after, self._patience))
 
+    def export(
+        self,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        after: str | None = None,
+        tenant: str | None = None,
+    ) -> AsyncGenerator[str, None]:
+        """As Client.export."""
+        params = {"since": since, "until": until, "after": after, "tenant": tenant}
+        return self._iterate(exporting.export(params, self._patience))
+
     async def request(
         self,
         method: str,
@@ -170,7 +183,7 @@ class _Exchange:
         self._http = http
         self._timeout = timeout
         self._response: httpx2.Response | None = None
-        self._frames: AsyncIterator[httpx2.ServerSentEvent] | None = None
+        self._frames: AsyncIterator[Frame] | None = None
 
     async def perform(self, step: Effect) -> Reply:
         try:
@@ -180,8 +193,7 @@ class _Exchange:
                 case Open():
                     return await self._open(step)
                 case Read():
-                    frame = None if self._frames is None else await anext(self._frames, None)
-                    return End() if frame is None else Frame(frame.event, frame.data, frame.id)
+                    return (None if self._frames is None else await anext(self._frames, None)) or End()
                 case Sleep():
                     await anyio.sleep(step.seconds)
                     return None
@@ -201,13 +213,26 @@ class _Exchange:
         response = await self._http.send(request, stream=True)
         if response.status_code == 200:
             self._response = response
-            self._frames = aiter(httpx2.EventSource(response, LARGEST_EVENT))
+            self._frames = _read_lines(response) if step.lines else _read_events(response)
             return Answer(200, response.headers, b"")
         try:
             await response.aread()
         finally:
             await response.aclose()
         return _to_answer(response)
+
+
+async def _read_events(response: httpx2.Response) -> AsyncIterator[Frame]:
+    async for event in httpx2.EventSource(response, LARGEST_EVENT):
+        yield Frame(event.event, event.data, event.id)
+
+
+async def _read_lines(response: httpx2.Response) -> AsyncIterator[Frame]:
+    splitter = LineSplitter()
+    async for chunk in response.aiter_bytes():
+        for line in splitter.split(chunk):
+            yield line
+    splitter.end()
 
 
 def _to_answer(response: httpx2.Response) -> Answer:

@@ -27,15 +27,17 @@ class Send:
 @dataclass(frozen=True, slots=True)
 class Open:
     """Send the request and read the head of the answer, its body too unless it is a stream. The reply is an Answer or
-    Lost. `silence`: seconds without a byte after which the stream counts as lost."""
+    Lost. `silence`: seconds without a byte after which the stream counts as lost. `lines`: the answer is lines of text,
+    not server-sent events."""
 
     request: Request
     silence: float
+    lines: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read the next frame of the stream that is open. The reply is a Frame, End or Lost."""
+    """Read the next frame, or line, of the stream that is open. The reply is a Frame, End or Lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A server-sent event."""
+    """A server-sent event, or a line as its data."""
 
     event: str
     data: str
-    id: str
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

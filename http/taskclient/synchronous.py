@@ -7,9 +7,10 @@ from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from taskclient import following, programs
+from taskclient import exporting, following, programs
 from taskclient.addresses import LARGEST_EVENT, Address, make_arguments, to_lost
 from taskclient.effects import Answer, Effect, Emit, Emitting, End, Frame, Open, Program, Read, Reply, Send, Sleep
+from taskclient.lines import LineSplitter
 from taskclient.models import Attempt, BatchOutcome, Event, ListedTask, Task
 from taskclient.programs import Call, TaskFilter, TaskOptions
 
@@ -103,6 +104,19 @@ class Client:
         """Yields the history that there is, from the first event after `after`."""
         return self._iterate(programs.list_events(task_id, after, self._patience))
 
+    def export(
+        self,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        after: str | None = None,
+        tenant: str | None = None,
+    ) -> Generator[str, None, None]:
+        """Yields tasks in the order of their creation, each as a line of JSON with its `attempts` and `events`. `since`
+        and `until`: moments in ISO 8601; `after`: the id of the last task of an export that is continued."""
+        params = {"since": since, "until": until, "after": after, "tenant": tenant}
+        return self._iterate(exporting.export(params, self._patience))
+
     def request(
         self,
         method: str,
@@ -173,7 +187,7 @@ class _Exchange:
         self._http = http
         self._timeout = timeout
         self._response: httpx2.Response | None = None
-        self._frames: Iterator[httpx2.ServerSentEvent] = iter(())
+        self._frames: Iterator[Frame] = iter(())
 
     def perform(self, step: Effect) -> Reply:
         try:
@@ -183,8 +197,7 @@ class _Exchange:
                 case Open():
                     return self._open(step)
                 case Read():
-                    frame = next(self._frames, None)
-                    return End() if frame is None else Frame(frame.event, frame.data, frame.id)
+                    return next(self._frames, None) or End()
                 case Sleep():
                     time.sleep(step.seconds)
                     return None
@@ -204,13 +217,25 @@ class _Exchange:
         response = self._http.send(request, stream=True)
         if response.status_code == 200:
             self._response = response
-            self._frames = iter(httpx2.EventSource(response, LARGEST_EVENT))
+            self._frames = _read_lines(response) if step.lines else _read_events(response)
             return Answer(200, response.headers, b"")
         try:
             response.read()
         finally:
             response.close()
         return _to_answer(response)
+
+
+def _read_events(response: httpx2.Response) -> Iterator[Frame]:
+    for event in httpx2.EventSource(response, LARGEST_EVENT):
+        yield Frame(event.event, event.data, event.id)
+
+
+def _read_lines(response: httpx2.Response) -> Iterator[Frame]:
+    splitter = LineSplitter()
+    for chunk in response.iter_bytes():
+        yield from splitter.split(chunk)
+    splitter.end()
 
 
 def _to_answer(response: httpx2.Response) -> Answer:

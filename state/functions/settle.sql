@@ -42,10 +42,7 @@ BEGIN
                END AS next,
                u.used,
                -- Who has asked for the stop is in the newest request of the history.
-               CASE WHEN t.cancel_requested IS NOT NULL THEN (
-                   SELECT e.data ->> 'by' FROM callboard.events e
-                   WHERE e.task_id = t.id AND e.kind = 'control' AND e.data ->> 'stage' = 'requested'
-                   ORDER BY e.n DESC LIMIT 1) END AS asked_by
+               CASE WHEN t.cancel_requested IS NOT NULL THEN callboard.stop_asked_by(t.id) END AS asked_by
         FROM input i, LATERAL (
             SELECT t.id, t.cancel_requested, t.attempt, t.max_attempts, t.expires_at, t.worker_id, t.started_at, t.gates
             FROM callboard.tasks t

@@ -10,8 +10,10 @@ from state.gates.waking import sweep_lines, wake
 from state.logs import log
 from state.maintenance.losses import BATCH, sweep_silent
 from state.maintenance.maintainer import Due
+from state.maintenance.partitions import Partitions
 from state.maintenance.silence import LastSeen, Silence
 from state.maintenance.sweep import remove_leftovers, sweep_due, sweep_expired, sweep_unknown
+from state.media.collection import Collection
 from state.metrics.measurement import Measurement
 from state.projects.sweep import BATCH as RUNS
 from state.projects.sweep import sweep_runs
@@ -49,6 +51,8 @@ class Housekeeping:
         self._silent: dict[str, LastSeen] = {}
         self._measurement = Measurement()
         self._sampling = Sampling()
+        self._partitions = Partitions()
+        self._collection = Collection()
         self._warned: set[str] = set()
         self._last_line = ""
         self._workflows = WorkflowSweep()
@@ -78,8 +82,12 @@ class Housekeeping:
             parts.append(self._measurement.take_turn)
         if self._sampling.is_due():
             parts.append(self._sample_gates)
+        if self._partitions.is_due():
+            parts.append(self._make_partitions)
         if self._turn % _LEFTOVER_TURNS == 0:
             parts += [self._end_stale_runs, self._remove_leftovers]
+        if self._collection.is_due():
+            parts.append(self._collect_bytes)
         self._turn += 1
         results = [self._do(part) for part in parts]
         if None in results:
@@ -139,6 +147,14 @@ class Housekeeping:
 
     def _sample_gates(self) -> bool:
         self._sampling.take()
+        return False
+
+    def _make_partitions(self) -> bool:
+        self._partitions.make()
+        return False
+
+    def _collect_bytes(self) -> bool:
+        self._collection.start()
         return False
 
     def _end_stale_runs(self) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from state.access.caller import SYSTEM, Caller
-from state.database import Row, fetch_one, retrying
+from state.database import Row, fetch, fetch_one, retrying
 from state.disk import make_private
 from state.errors import ContentNotFound, ContentStoreFailed
 from state.media.stores import get_store
@@ -29,8 +29,15 @@ class StoredBytes:
 
 def store_file(file: Path, sha256: str, size: int, media_type: str) -> StoredBytes:
     """Publishes a complete file whose hash is known. Storing the same bytes again changes nothing."""
+    _note_bytes(sha256)
     get_store().put(file, sha256, media_type)
     return StoredBytes(sha256, size, media_type)
+
+
+@retrying
+def _note_bytes(sha256: str) -> None:
+    """Says that they will be stored: bytes that do not become a content are removed after a while."""
+    fetch("bytes_note", {"sha256": sha256})
 
 
 def store_bytes(data: bytes, media_type: str, folder: Path) -> StoredBytes:

@@ -36,9 +36,11 @@ class S3Store:
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
-        self._client: Any = boto3.session.Session().client(
-            "s3", endpoint_url=endpoint, region_name=region, config=config
-        )
+        session = boto3.session.Session()
+        self._client: Any = session.client("s3", endpoint_url=endpoint, region_name=region, config=config)
+        # Bytes are removed while the database holds a lock, which it does not for long.
+        once = config.merge(botocore.Config(read_timeout=10, retries={"max_attempts": 0, "mode": "standard"}))
+        self._remover: Any = session.client("s3", endpoint_url=endpoint, region_name=region, config=once)
 
     def put(self, file: Path, sha256: str, media_type: str) -> None:
         # Without looking first: the credentials may allow writing only, and the same bytes again change nothing.
@@ -59,6 +61,9 @@ class S3Store:
                     ChecksumSHA256=base64.b64encode(bytes.fromhex(sha256)).decode(),
                 ),
             )
+
+    def remove(self, sha256: str) -> None:
+        self._call(sha256, lambda: self._remover.delete_object(Bucket=self._bucket, Key=self._key(sha256)))
 
     def exists(self, sha256: str) -> bool:
         try:

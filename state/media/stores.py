@@ -25,6 +25,9 @@ class ContentStore(Protocol):
     def put(self, file: Path, sha256: str, media_type: str) -> None:
         """Publishes a complete file: readers find all of it or nothing. The file may be moved away or left."""
 
+    def remove(self, sha256: str) -> None:
+        """Removes the bytes, if they are there."""
+
     def exists(self, sha256: str) -> bool: ...
     def path(self, sha256: str) -> Path | None:
         """Returns the file with these bytes, or None if the store does not keep files on this host."""
@@ -50,6 +53,12 @@ class FileStore:
             self._publish(file, final)
         except OSError as failed:
             raise ContentStoreFailed(f"Cannot store the content: {failed.strerror}") from failed
+
+    def remove(self, sha256: str) -> None:
+        try:
+            self._path(sha256).unlink(missing_ok=True)
+        except OSError as failed:
+            raise ContentStoreFailed(f"Cannot remove the content: {failed.strerror}") from failed
 
     def exists(self, sha256: str) -> bool:
         return self._path(sha256).is_file()

@@ -1,6 +1,6 @@
 -- Who may do what. A role has exactly the rights that are listed here, on the tables that are listed here: a new table
 -- gets a line. The owner, who migrates, may do everything. Functions run with the rights of their caller, except the
--- two of the last list. Applied again whenever anything of the schema has changed.
+-- two of the last list and the one that makes partitions. Applied again whenever anything of the schema has changed.
 DO $grants$
 DECLARE
     r record;
@@ -33,6 +33,11 @@ BEGIN
     GRANT USAGE ON SCHEMA admin TO callboard_reader;
     GRANT EXECUTE ON ALL ROUTINES IN SCHEMA callboard TO callboard_api, callboard_worker;
 
+    -- It makes tables with the rights of their owner: only the maintainer, a worker, asks for it.
+    IF to_regprocedure('callboard.make_partition()') IS NOT NULL THEN
+        REVOKE ALL ON ROUTINE callboard.make_partition() FROM callboard_api;
+    END IF;
+
     FOR r IN
         SELECT * FROM (VALUES
             -- History is only added to: nobody deletes tasks, and nobody changes events or attempts.
@@ -56,6 +61,7 @@ BEGIN
             ('callboard.gate_samples', 'SELECT', 'SELECT, INSERT, DELETE'),
             ('callboard.generations', 'SELECT', 'SELECT, INSERT, UPDATE'),
             ('callboard.contents', 'SELECT', 'SELECT, INSERT, UPDATE'),
+            ('callboard.stored_bytes', '', 'SELECT, INSERT, UPDATE, DELETE'),
             ('callboard.prompts', 'SELECT, INSERT, UPDATE', 'SELECT'),
             ('callboard.agent_events', 'SELECT, UPDATE (hidden_at)', 'SELECT, INSERT, UPDATE'),
             ('callboard.sandboxes', 'SELECT', 'SELECT, INSERT, UPDATE'),

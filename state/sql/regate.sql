@@ -8,7 +8,7 @@ WITH mine AS MATERIALIZED (
     SELECT t.id, t.epoch, t.actor, t.queue, t.tenant, t.worker_id, t.started_at, t.attempt, t.cancel_requested, t.gates,
            t.gate_limits,
            (SELECT count(*) FROM callboard.events e
-            WHERE e.task_id = t.id AND e.kind = 'status' AND e.data ->> 'reason' = 'gates changed'
+            WHERE e.task_id = %(id)s AND e.kind = 'status' AND e.data ->> 'reason' = 'gates changed'
               AND e.at > callboard.now() - interval '1 hour') AS moves
     FROM callboard.tasks t
     WHERE t.id = %(id)s AND t.epoch = %(epoch)s AND t.worker_id = %(worker)s AND t.status = 'running'

@@ -37,6 +37,16 @@ CREATE TABLE callboard.contents (
     created_at    timestamptz NOT NULL,
     UNIQUE (generation_id, position)
 );
+CREATE INDEX contents_sha256 ON callboard.contents (sha256);
+
+CREATE TABLE callboard.stored_bytes (
+    sha256    text COLLATE "C" PRIMARY KEY,
+    stored_at timestamptz NOT NULL
+);
+CREATE INDEX stored_bytes_stored_at ON callboard.stored_bytes (stored_at);
 
 COMMENT ON TABLE callboard.contents IS 'What a generation made. The bytes are in the content store.';
 COMMENT ON COLUMN callboard.contents.sha256 IS 'The name of the bytes in the content store: equal bytes are stored once.';
+
+COMMENT ON TABLE callboard.stored_bytes IS 'Bytes that were given to the content store a while ago, and may belong to no content: see state/media/collection.py.';
+COMMENT ON COLUMN callboard.stored_bytes.stored_at IS 'When somebody was about to store them, for the last time.';

@@ -1,6 +1,7 @@
 """Time-ordered ids with a prefix that says what they name."""
 
 import re
+from datetime import datetime
 
 import uuid_utils
 
@@ -104,3 +105,8 @@ def is_agent_event_id(text: str) -> bool:
 
 def is_key_id(text: str) -> bool:
     return _KEY_ID.fullmatch(text) is not None
+
+
+def first_task_id(moment: datetime) -> str:
+    """Returns what sorts before the ids of all tasks that are created then or later. In SQL: callboard.first_id."""
+    return f"tq_{max(0, round(moment.timestamp() * 1000)):012x}"

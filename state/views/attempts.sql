@@ -5,4 +5,4 @@ SELECT a.task_id, a.epoch, a.attempt, t.actor, t.tenant, a.worker_id, a.outcome,
        a.finished_at - a.started_at AS duration
 FROM callboard.attempts a JOIN callboard.tasks t ON t.id = a.task_id;
 
-COMMENT ON VIEW admin.attempts IS 'Executions that have ended: where, for how long, and how. Filter by task_id.';
+COMMENT ON VIEW admin.attempts IS 'Executions that have ended: where, for how long, and how. Filter by task_id: only its month is read then.';

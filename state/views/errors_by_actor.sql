@@ -1,5 +1,6 @@
 DROP VIEW IF EXISTS admin.errors_by_actor;
--- The end of an attempt is a move, and moves are found by their time (events_moves): older history is not read.
+-- The end of an attempt is a move, and moves are found by their time (events_moves, in each partition): older history is
+-- not read.
 CREATE VIEW admin.errors_by_actor AS
 SELECT t.actor, a.error ->> 'type' AS error_type, count(*) AS attempts,
        count(DISTINCT a.task_id) AS tasks, max(a.finished_at) AS last_at

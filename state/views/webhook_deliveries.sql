@@ -7,7 +7,7 @@ SELECT d.task_id, d.n, 'task.' || (e.data ->> 'to') AS type, j.tenant, j.payload
        CASE WHEN j.status = 'scheduled' THEN j.available_at END AS next_attempt_at
 FROM callboard.webhook_deliveries d
 JOIN callboard.tasks j ON j.id = d.delivery_id
-JOIN callboard.events e ON e.task_id = d.task_id AND e.n = d.n
+LEFT JOIN callboard.events e ON e.task_id = d.task_id AND e.n = d.n  -- none if its partition was detached
 ORDER BY d.delivery_id DESC;
 
 COMMENT ON VIEW admin.webhook_deliveries IS 'Deliveries of events to webhooks, newest first, with the last answer of the receiver.';

@@ -131,7 +131,7 @@ def test_lists_have_rows_of_the_own_tenant_only(
                     continue
                 assert response.status_code == 200, (path, response.text)
                 assert [each for each in foreign if each in response.text] == [], path
-                if query:
+                if query and response.text:  # an export without tasks has no lines
                     assert response.json().get("items", []) == [], path
 
 

@@ -1,6 +1,6 @@
 """The part of S3's REST API that a content store needs, after
 https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations.html: path-style put, also in parts, get with
-ranges, head."""
+ranges, head, delete."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ class S3Server(RunningServer):
         self.uploads: dict[str, dict[int, bytes]] = {}  # the parts of those that are not completed yet
         self.puts = 0
         self.failures = 0
-        route = Route("/{bucket}/{key:path}", self._object, methods=["GET", "HEAD", "PUT", "POST"])
+        route = Route("/{bucket}/{key:path}", self._object, methods=["GET", "HEAD", "PUT", "POST", "DELETE"])
         super().__init__(Starlette(routes=[route]))
 
     async def _object(self, request: Request) -> Response:
@@ -46,6 +46,9 @@ class S3Server(RunningServer):
             return self._in_parts(request, key, body)
         if request.method == "PUT":
             return self._put(request, key, body)
+        if request.method == "DELETE":
+            self.objects.pop(key, None)  # one that is not there is no error
+            return Response(status_code=204)
         if key not in self.objects:
             return problem("NoSuchKey", 404)
         data, media_type = self.objects[key]

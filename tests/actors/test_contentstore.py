@@ -24,7 +24,7 @@ DIGEST = hashlib.sha256(DATA).hexdigest()
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+def settings(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """Settings that are read anew, now and after the test."""
     monkeypatch.setenv("CALLBOARD_DATA_DIR", str(tmp_path))
     get_settings.cache_clear()

@@ -48,7 +48,7 @@ class Blocking:
         method = getattr(self._client, name)
 
         def call(*args: Any, **options: Any) -> Any:
-            if name in ("submit_many", "list", "stream", "events", "pages", "follow"):
+            if name in ("submit_many", "list", "stream", "events", "pages", "follow", "export"):
                 return self._iterate(method(*args, **options))
             return self._portal.call(lambda: method(*args, **options))
 

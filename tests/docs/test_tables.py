@@ -127,7 +127,8 @@ def test_every_class_of_the_worker_is_in_the_table() -> None:
 def test_every_thread_of_the_worker_is_in_the_table() -> None:
     threads = {thread for thread, _, _ in read_tables(ARCHITECTURE, "| thread | class | work |")}
     code = "\n".join(file.read_text() for file in (ROOT / "broker").rglob("*.py"))
-    code += (ROOT / "state" / "database" / "notifier.py").read_text()
+    for file in ("database/notifier.py", "media/collection.py"):
+        code += (ROOT / "state" / file).read_text()
     assert set(re.findall(r"Thread\([^\n]*name=\"([\w-]+)\"", code)) == threads
 
 

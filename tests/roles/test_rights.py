@@ -20,9 +20,15 @@ RIGHTS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "callboard.applied_files": (set(), set()),
     "callboard.attempts": ({READ, ADD}, {READ, ADD}),
+    "callboard.attempts_before": (set(), set()),  # partitions are reached through their table
+    "callboard.attempts_later": (set(), set()),
     "callboard.contents": ({READ}, CHANGE),
     "callboard.dedup": (CHANGE, ALL),
     "callboard.events": ({READ, ADD}, {READ, ADD}),
+    "callboard.events_before": (set(), set()),
+    "callboard.events_later": (set(), set()),
+    "callboard.events_of_projects": (set(), set()),
+    "callboard.events_of_workflows": (set(), set()),
     "callboard.finished_counts": ({READ, ADD}, {READ, ADD, REMOVE}),
     "callboard.gate_changes": ({READ, ADD}, {READ, ADD}),
     "callboard.gate_changes_id_seq": (set(), set()),
@@ -45,6 +51,7 @@ RIGHTS: dict[str, tuple[set[str], set[str]]] = {
     "callboard.schedules": (CHANGE, CHANGE),
     "callboard.schema_version": ({READ}, {READ}),
     "callboard.slots": ({READ, REMOVE}, ALL),
+    "callboard.stored_bytes": (set(), ALL),
     "callboard.task_queue_metrics": ({READ}, ALL),
     "callboard.tenant_metrics": ({READ}, ALL),
     "callboard.task_queue_metrics_daily": ({READ}, {READ, ADD, REMOVE}),
@@ -98,7 +105,8 @@ def test_each_role_has_exactly_its_rights_on_each_table(connection: Observer) ->
 
 
 def test_functions_are_for_those_who_need_them(connection: Observer) -> None:
-    """Functions run with the rights of their caller. Those that do not cannot write, and have a search path."""
+    """Functions run with the rights of their caller. Those that do not cannot write, except the one that makes
+    partitions, and have a search path."""
     rows = connection.execute(
         "SELECT p.oid::regprocedure::text AS name, p.proname, p.prosecdef, p.provolatile, p.proconfig,"
         " ARRAY(SELECT coalesce(r.rolname, 'PUBLIC') FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x"
@@ -109,12 +117,15 @@ def test_functions_are_for_those_who_need_them(connection: Observer) -> None:
     both = ["callboard_api", "callboard_worker"]
     for_views = {"now", "why_waiting", "workflow_lives"}
     assert {row["name"]: row["roles"] for row in rows} == {
-        row["name"]: [both[0], "callboard_reader", both[1]] if row["proname"] in for_views else both for row in rows
+        row["name"]: [both[0], "callboard_reader", both[1]]
+        if row["proname"] in for_views
+        else (["callboard_worker"] if row["proname"] == "make_partition" else both)
+        for row in rows
     }
     definers = [row for row in rows if row["prosecdef"]]
-    assert {row["proname"] for row in definers} == for_views - {"now"}
+    assert {row["proname"] for row in definers} == (for_views - {"now"}) | {"make_partition"}
     for row in definers:
-        assert row["provolatile"] == "s"
+        assert row["provolatile"] == ("v" if row["proname"] == "make_partition" else "s")
         assert "search_path=pg_catalog, pg_temp" in row["proconfig"]
 
 

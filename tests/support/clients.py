@@ -7,13 +7,25 @@ import psycopg
 
 
 def run_client(program: str, url: str, *arguments: str, stdin: str = "") -> str:
+    done = run([find_client(program, url), *arguments, url], stdin)
+    return done.stdout
+
+
+def restore(url: str, file: Path) -> None:
+    run([find_client("pg_restore", url), f"--dbname={url}", str(file)])
+
+
+def run(command: list[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def find_client(program: str, url: str) -> str:
     with psycopg.connect(url) as connection:
         row = connection.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone()
     assert row is not None
-    command = [str(Path(row[0]) / program), *arguments, url]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return str(Path(row[0]) / program)
 
 
 def dump_schema(url: str) -> str:

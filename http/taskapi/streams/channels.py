@@ -19,16 +19,21 @@ class Channels:
         self._patience = patience
         self._pause = min(keep_alive, patience) / _ROUNDS
         self._open: dict[Channel, str] = {}  # with the path of the stream
+        self._commented: set[Channel] = set()
         self._loop = asyncio.get_running_loop()
         self._timer = self._loop.call_later(self._pause, self._look)
 
     @contextmanager
-    def keep(self, channel: Channel, path: str) -> Iterator[None]:
+    def keep(self, channel: Channel, path: str, *, comments: bool = True) -> Iterator[None]:
+        """`comments`: what the channel carries may have comments in between."""
         self._open[channel] = path
+        if comments:
+            self._commented.add(channel)
         try:
             yield
         finally:
             del self._open[channel]
+            self._commented.discard(channel)
             channel.close()
 
     def stop(self) -> None:
@@ -40,7 +45,8 @@ class Channels:
         since = now - self._keep_alive + self._pause  # the next round would be too late
         for channel, path in self._open.items():
             if channel.is_quiet(since):
-                channel.send(KEEP_ALIVE)
+                if channel in self._commented:
+                    channel.send(KEEP_ALIVE)
             elif channel.is_stuck(now, self._patience):
                 log.warning("stream closed: its client does not read", path=path)
                 channel.abort()

@@ -162,7 +162,7 @@ class Feed:
                 self._remove(subscription)
             elif not state.finished:
                 subscription.may_be_over = False
-            elif subscription.position >= state.last_event:
+            elif subscription.is_complete(state.last_event):
                 subscription.end(endings[subscription.id, subscription.with_tracebacks])
                 self._remove(subscription)
             else:

@@ -30,6 +30,7 @@ class Subscription:
         self.last: Piece | None = None  # what the stream sends at its end
         self._channel = channel
         self._over = asyncio.Event()
+        self._missed: tuple[int, int] | None = None
 
     @property
     def over(self) -> bool:
@@ -47,6 +48,13 @@ class Subscription:
         self.position = rest.last
         if rest.may_end is not None:
             self.may_be_over = rest.may_end
+
+    def is_complete(self, last_event: int) -> bool:
+        """Whether all events of the finished subject were sent. Those that a read has not found, although they were
+        committed before it, are gone: an operator has detached the history of that time."""
+        missed = (self.position, last_event)
+        gone, self._missed = self._missed == missed, missed
+        return self.position >= last_event or gone
 
     def end(self, last: Piece | None = None) -> None:
         """Takes no more events."""

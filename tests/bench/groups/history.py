@@ -1,4 +1,5 @@
-"""Every filter of the list of tasks, and every pair, beside a long history and without it."""
+"""Every filter of the list of tasks, and every pair, beside a long history and without it; and what is asked of one
+task."""
 
 import statistics
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from tests.bench.peers.roster import CALLBOARD
 from tests.bench.results.metric import Metric
 
 PAST = 1_000  # finished tasks that are there in any case
+PAST_ID = f"tq_{7:032}"  # a task of the past
 NOT_FILTERS = {"limit", "cursor", "text"}  # a search for words looks at some tasks and says how far it came
 WITHOUT = f"{CALLBOARD}_without"
 
@@ -24,6 +26,9 @@ def group(sizes: Sizes) -> Group:
     beside = f"beside {sizes.history:,} finished tasks"
     slowest = Metric("history_slowest", f"lists {beside}: the slowest", "ms", limit=100.0)
     middle = Metric("history_median", f"lists {beside}: the median", "ms", bars={WITHOUT: 1 / 3})
+    single = Metric(
+        "history_single", f"one task beside {sizes.history:,} finished ones: the worst ratio", "x", limit=2.0
+    )
     ratio = Metric("history_ratio", f"lists {beside}: the worst ratio to the same without them", "x", limit=3.0)
 
     def measure(bench: Bench) -> dict[str, float]:
@@ -37,10 +42,12 @@ def group(sizes: Sizes) -> Group:
                 insert_past(connection, model, 0, PAST)
                 connection.execute("vacuum (analyze)")
                 without = [ask(callers, case, sizes.history_calls) for case in cases]
+                alone = ask_single(callers[False], sizes.history_calls)
                 insert_past(connection, model, PAST, sizes.history)
                 connection.execute("vacuum (analyze)")
                 connection.execute("checkpoint")
             found = [ask(callers, case, sizes.history_calls) for case in cases]
+            beside_past = ask_single(callers[False], sizes.history_calls)
         ratios = [after / before for after, before in zip(found, without, strict=True)]
         worst, longest = ratios.index(max(ratios)), found.index(max(found))
         bench.results.add(middle.name, WITHOUT, statistics.median(without))
@@ -48,9 +55,17 @@ def group(sizes: Sizes) -> Group:
         bench.results.notes[slowest.name] = f"{cases[longest]}"
         beyond = sum(each > 3 for each in ratios)
         bench.results.notes[middle.name] = f"{beyond} of {len(cases)} cases take over 3 times as long"
-        return {slowest.name: max(found), middle.name: statistics.median(found), ratio.name: max(ratios)}
+        shown = [f"{name} {alone[name]:.1f}, then {beside_past[name]:.1f} ms" for name in alone]
+        bench.results.notes[single.name] = "; ".join(shown)
+        worst_single = max(beside_past[name] / alone[name] for name in alone)
+        return {
+            single.name: worst_single,
+            slowest.name: max(found),
+            middle.name: statistics.median(found),
+            ratio.name: max(ratios),
+        }
 
-    metrics = (slowest, middle, ratio)
+    metrics = (slowest, middle, ratio, single)
 
     def run(bench: Bench) -> None:
         bench.alternate({CALLBOARD: (metrics, lambda: measure(bench))})
@@ -79,3 +94,20 @@ def ask(callers: dict[bool, Requests], case: Case, calls: int) -> float:
             raise BenchError(f"the list of {case} should have had {'some' if case.matches else 'no'} tasks")
         times.append(seconds * 1000)
     return sorted(times)[len(times) // 4]
+
+
+def ask_single(requests: Requests, calls: int) -> dict[str, float]:
+    """Milliseconds, likewise: to submit a task, and to read an old one in every way."""
+    old = f"/api/v1/tasks/{PAST_ID}"
+    asked = {
+        "submit": ("POST", "/api/v1/tasks", {"actor": "note", "payload": {"index": 0}}),
+        "status": ("GET", old, None),
+        "events": ("GET", f"{old}/events", None),
+        "attempts": ("GET", f"{old}/attempts", None),
+        "stream": ("GET", f"{old}/stream?after=0", None),
+    }
+    found = {}
+    for name, (method, path, body) in asked.items():
+        times = sorted(requests.timed_bytes(method, path, body)[1] * 1000 for _ in range(4 * calls))
+        found[name] = times[len(times) // 4]
+    return found

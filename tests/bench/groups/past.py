@@ -13,6 +13,7 @@ import psycopg
 
 CLASSES = 20
 CHUNK = 25_000
+EVENTS = 4  # of each task
 TENANT = "tenant-0"
 _ENDS = ("completed", "canceled", "dead")
 # Columns that a row does not take over from the model.
@@ -109,6 +110,8 @@ def insert_past(connection: psycopg.Connection, model: str, first: int, count: i
             connection.execute(_INSERT.format(rest=rest, model=model, first=start, last=stop).encode())
             connection.execute(_START.format(first=start, last=stop).encode())
             connection.execute(_END.format(first=start, last=stop).encode())
+            connection.execute(_EVENTS.format(first=start, last=stop).encode())
+            connection.execute(_ATTEMPTS.format(first=start, last=stop).encode())
     connection.execute("alter table callboard.tasks enable trigger follow_task")
 
 
@@ -133,8 +136,22 @@ _START = f"update callboard.tasks set status = 'running', started_at = created_a
 _CLASS = f"right(id, 12)::bigint % {CLASSES}"
 _END = f"""
 update callboard.tasks
-set status = (array['completed', 'canceled', 'dead'])[{_CLASS} % 3 + 1],
+set last_event = {EVENTS}, epoch = 1, status = (array['completed', 'canceled', 'dead'])[{_CLASS} % 3 + 1],
     finished_at = created_at, updated_at = created_at,
     error = case when {_CLASS} % 3 = 2 then jsonb_build_object('type', 'Error' || {_CLASS}, 'message', 'no') end
 where {_RANGE}
+"""
+_EVENTS = f"""
+insert into callboard.events (task_id, n, kind, data, at)
+select t.id, n, case n when 3 then 'token' else 'status' end, case n
+       when 1 then '{{{{"from": null, "to": "queued"}}}}'
+       when 2 then '{{{{"from": "queued", "to": "running", "attempt": 1}}}}'
+       when 3 then '{{{{"text": "a piece of an answer"}}}}'
+       else jsonb_build_object('from', 'running', 'to', t.status) end::jsonb, t.created_at
+from callboard.tasks t, generate_series(1, {EVENTS}) n where {_RANGE}
+"""
+_ATTEMPTS = f"""
+insert into callboard.attempts (task_id, epoch, attempt, worker_id, outcome, error, started_at, finished_at)
+select t.id, 1, 1, 'past', case status when 'dead' then 'failed' else status end, t.error, t.started_at, t.finished_at
+from callboard.tasks t where {_RANGE}
 """

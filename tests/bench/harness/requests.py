@@ -23,6 +23,11 @@ class Requests:
 
     def timed(self, method: str, path: str, body: object = None) -> tuple[Any, float]:
         """The answer, and the seconds until all of it was here."""
+        answer, seconds = self.timed_bytes(method, path, body)
+        return json.loads(answer), seconds
+
+    def timed_bytes(self, method: str, path: str, body: object = None) -> tuple[bytes, float]:
+        """The same for an answer that is no JSON, such as a stream that ends."""
         if time.monotonic() - self._used > IDLE:
             self._connection.close()  # the next request opens it again
         text = None if body is None else json.dumps(body)
@@ -37,7 +42,7 @@ class Requests:
         self._used = time.monotonic()
         if response.status >= 300:
             raise BenchError(f"{method} {path} was answered {response.status}: {answer[:300]!r}")
-        return json.loads(answer), seconds
+        return answer, seconds
 
     def submit(self, actor: str, payload: dict[str, Any], **options: Any) -> str:
         task_id: str = self.ask("POST", "/api/v1/tasks", {"actor": actor, "payload": payload, **options})["task_id"]

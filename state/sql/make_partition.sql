@@ -1,0 +1,1 @@
+SELECT callboard.make_partition() AS step

@@ -48,16 +48,26 @@ class HeldTasks:
     # Called by the dispatcher.
 
     def add(self, claimed: Iterable[Claimed], claim_number: int, lease_until: float) -> None:
-        """Adds the tasks of a claim. Those without a free place wait for one."""
+        """Adds the tasks of a claim. Those without a free place wait for one.
+
+        A database that has lost its last commits gives an epoch again, perhaps to the process that still runs it: that
+        execution is stopped. The heartbeat gives the new claim back as an orphan, when nothing of it is held any
+        more."""
+        known: list[Execution] = []
         with self._lock:
             for each in claimed:
                 execution = Execution(each, lease_until, is_async=catalog.is_async(each.actor))
+                if (before := self._executions.get(execution.key)) is not None:
+                    known.append(before)
+                    continue
                 self._executions[execution.key] = execution
                 self.places_of(execution).add(execution)
             self.claims_processed = claim_number
             threads, coroutines = self.threads.take_ready(), self.coroutines.take_ready()
         self.threads.deliver(threads)
         self.coroutines.deliver(coroutines)
+        for each in known:
+            self.lose(each)
 
     def places_of(self, execution: Execution) -> Places:
         return self.coroutines if execution.is_async else self.threads

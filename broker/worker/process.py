@@ -61,7 +61,9 @@ class WorkerProcess:
         self._dispatcher = Dispatcher(self.held, queues, self._on_hints)
         self._maintenance = Maintenance(self.identity)
         self._leftovers = Leftovers(self.identity)
-        self._heartbeat = Heartbeat(self.held, queues, self._dispatcher, self._maintenance, self._leftovers)
+        self._heartbeat = Heartbeat(
+            self.held, queues, self._dispatcher, self._maintenance, self._leftovers, self._register
+        )
         self._watchdog = Watchdog(self.held, self.replace)
         self._loop_watch = LoopWatch(self.coroutines, event_loop, self.replace)
         self._opened = False
@@ -81,13 +83,7 @@ class WorkerProcess:
             try:
                 get_database().size_for(self.held.threads.limit + VERBS + TRANSACTIONS)
                 require_current_schema()
-                registry.register(
-                    self.identity,
-                    self._queues,
-                    self.held.threads.limit,
-                    catalog.list_names(),
-                    coroutines=self.held.coroutines.limit,
-                )
+                self._register()
                 for prepare in self.on_open:
                     prepare()
                 break
@@ -112,6 +108,10 @@ class WorkerProcess:
         configure_tracing("callboard-worker")
         places = {"threads": threads.limit, "coroutines": coroutines.limit}
         log.info("worker ready", worker=self.identity.id, queues=list(self._queues), **places)
+
+    def _register(self) -> None:
+        threads, coroutines = self.held.threads.limit, self.held.coroutines.limit
+        registry.register(self.identity, self._queues, threads, catalog.list_names(), coroutines=coroutines)
 
     def _on_hints(self, hints: Sequence[str]) -> None:
         if CONTROL in hints or EVERYTHING in hints:

@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -70,7 +70,7 @@ def start_workers(pair: Pair, tmp_path: Path) -> Iterator[Callable[..., WorkerTr
 
     def start(processes: int, threads: int) -> WorkerTree:
         log = tmp_path / f"workers-{len(started)}.log"
-        settings = {"actors": ACTORS, "lease_seconds": LEASE, "pulse_seconds": PULSE}
+        settings: dict[str, Any] = {"actors": ACTORS, "lease_seconds": LEASE, "pulse_seconds": PULSE}
         started.append(WorkerTree(log, processes, threads, **settings))
         return started[-1].wait_ready()
 

@@ -90,7 +90,7 @@ class Server:
 
     def execute(self, text: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.url, autocommit=True) as connection:
-            done = connection.execute(text)  # type: ignore[call-overload]
+            done = connection.execute(text)
             return done.fetchall() if done.description else []
 
     def wait_for(self, condition: str) -> None:

@@ -66,8 +66,8 @@ class HeldTasks:
             threads, coroutines = self.threads.take_ready(), self.coroutines.take_ready()
         self.threads.deliver(threads)
         self.coroutines.deliver(coroutines)
-        for each in known:
-            self.lose(each)
+        for before in known:
+            self.lose(before)
 
     def places_of(self, execution: Execution) -> Places:
         return self.coroutines if execution.is_async else self.threads

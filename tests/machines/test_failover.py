@@ -7,6 +7,7 @@ from pathlib import Path
 import actors  # noqa: F401
 import tests.support.journalactors  # noqa: F401
 from state import get_events, get_task
+from state.database import connect
 from taskclient import Client
 from tests.machines.conftest import ACTORS, LEASE, Pair
 from tests.machines.httpserver import Follower, Submitter, start_http_server
@@ -39,3 +40,11 @@ def test_everything_acknowledged_survives_the_primary(pair: Pair, start_workers:
     assert find_violations(pair.replica.url, file, LEASE, accepted) == []
     assert told == [event.n for event in get_events(long)]
     assert [child.pid for child in tree.children()] == processes
+
+    # The connections of a host that vanishes do not stay at the server for hours.
+    with connect("test") as connection:
+        names = ("tcp_keepalives_idle", "tcp_user_timeout")
+        assert [connection.execute(f"SHOW {name}").fetchone() for name in names] == [
+            {names[0]: "10"},
+            {names[1]: "30000"},
+        ]

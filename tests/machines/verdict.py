@@ -20,9 +20,11 @@ def find_doubled(file: Path, lease: float) -> list[str]:
     return [str(each) for each in doubled(find_executions(file), Rules(lease))]
 
 
-def find_violations(url: str, file: Path, lease: float, accepted: Iterable[str]) -> list[str]:
-    """`accepted`: the tasks that submit has acknowledged. All must have ended."""
+def find_violations(
+    url: str, file: Path, lease: float, accepted: Iterable[str], canceled: Iterable[str] = ()
+) -> list[str]:
+    """`accepted`: the tasks that submit has acknowledged. All must have ended. `canceled`: those that were canceled."""
     history, journals = read_history(url), load(file)
     clocks = Clocks([{"what": "clock", "since": -inf, "offset": journal.now() - time.time()}])
     violations = judge(journals, Rules(lease), history.claimed(clocks), history.lost(clocks))
-    return [str(each) for each in violations + judge_history(history, journals.executions, accepted)]
+    return [str(each) for each in violations + judge_history(history, journals.executions, accepted, canceled)]

@@ -1,0 +1,105 @@
+"""What is measured: one number for each name, every few seconds."""
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import psycopg
+
+_SIZES = """
+SELECT c.relname AS name, pg_table_size(c.oid)::float8 AS heap, pg_indexes_size(c.oid)::float8 AS indexes,
+       coalesce(s.n_live_tup, 0)::float8 AS live
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid
+WHERE n.nspname = 'callboard' AND c.relkind = 'r'
+"""
+_CONNECTIONS = "SELECT count(*)::float8 FROM pg_stat_activity WHERE backend_type = 'client backend'"
+_COUNTS = """
+SELECT (SELECT count(*) FROM callboard.tasks)::float8 AS tasks,
+       (SELECT count(*) FROM callboard.tasks WHERE finished_at IS NULL)::float8 AS unfinished,
+       (SELECT count(*) FROM callboard.events)::float8 AS events,
+       (SELECT count(*) FROM callboard.attempts)::float8 AS attempts
+"""
+_MB = 1e6
+
+Sample = dict[str, float]
+
+
+class Samples:
+    """`groups`: names of processes, each with the pids of those at the top; their descendants count as well. Postgres
+    is restarted, so it is found by its folder."""
+
+    def __init__(self, url: str, groups: Mapping[str, Sequence[int]], postgres: Path) -> None:
+        self.rows: list[Sample] = []
+        self._url, self._groups, self._postgres = url, groups, postgres
+        self._begun = time.monotonic()
+
+    def take(self, lags: Sequence[float]) -> None:
+        """`lags`: seconds from an event to its arrival at a client, since the last sample."""
+        row: Sample = {"seconds": time.monotonic() - self._begun}
+        for name, pids in {**self._groups, "Postgres": self._find_postgres()}.items():
+            memory = [_read_pss(process) for pid in pids for process in _find_tree(pid)]
+            row |= {f"memory of {name}, MB": sum(memory), f"processes of {name}": float(len(memory))}
+        if lags:
+            ordered = sorted(lags)
+            row |= {
+                "event lag p50, s": ordered[len(ordered) // 2],
+                "event lag p99, s": ordered[len(ordered) * 99 // 100],
+            }
+        with suppress(psycopg.OperationalError):  # restarted at this moment: the next sample has it
+            row |= self._read_database()
+        self.rows.append(row)
+
+    def _find_postgres(self) -> list[int]:
+        with suppress(OSError, IndexError, ValueError):
+            return [int((self._postgres / "data" / "postmaster.pid").read_text().split()[0])]
+        return []
+
+    def _read_database(self) -> Sample:
+        found: Sample = {}
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            counts = connection.execute(_COUNTS)
+            assert counts.description is not None
+            [values] = counts.fetchall()
+            number = dict(zip([column.name for column in counts.description], values, strict=True))
+            sizes = connection.execute(_SIZES).fetchall()
+            [(connections,)] = connection.execute(_CONNECTIONS).fetchall()
+        found |= {"connections": connections, "unfinished tasks": number["unfinished"], "tasks": number["tasks"]}
+        rest = 0.0
+        for name, heap, indexes, _live in sizes:
+            if name in ("tasks", "events", "attempts"):  # kept for ever: what counts is what each row takes
+                found[f"{name}, bytes a row"] = heap / max(number[name], 1)
+                found[f"indexes of {name}, bytes a row"] = indexes / max(number[name], 1)
+            else:
+                rest += heap + indexes
+        found["all other tables, MB"] = rest / _MB
+        largest = sorted(((heap + indexes, name) for name, heap, indexes, _live in sizes), reverse=True)[:12]
+        return found | {f"size of {name}, MB": size / _MB for size, name in largest}
+
+    def columns(self) -> dict[str, list[tuple[float, float]]]:
+        """By name: times and values."""
+        found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for row in self.rows:
+            for name, value in row.items():
+                if name != "seconds":
+                    found[name].append((row["seconds"], value))
+        return dict(found)
+
+
+def _find_tree(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.Error):
+        top = psutil.Process(pid)
+        return [top, *top.children(recursive=True)]
+    return []
+
+
+def _read_pss(process: psutil.Process) -> float:
+    """Memory that is shared counts in parts, so that a sum is what the machine has less of."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1000
+    return 0.0

@@ -2,6 +2,7 @@
 
 import argparse
 import random
+import signal
 import sys
 from pathlib import Path
 
@@ -21,6 +22,8 @@ def main() -> int:
     options = parser.parse_args()
     seed = random.randrange(10**6) if options.seed is None else options.seed
     configure_logs("error")
+    for number in (signal.SIGINT, signal.SIGTERM):  # ends what it has started; a shell's background job ignores SIGINT
+        signal.signal(number, signal.default_int_handler)
     options.keep.mkdir(parents=True, exist_ok=True)
     (options.keep / "journal").unlink(missing_ok=True)
     print(f"soak seed {seed}: {options.minutes:g} minutes, in {options.keep}", flush=True)

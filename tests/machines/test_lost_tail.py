@@ -12,8 +12,7 @@ from state import get_task, submit
 from state.errors import TaskNotFound
 from state.workers.registry import list_workers
 from tests.machines.conftest import LEASE, Pair
-from tests.machines.verdict import find_doubled, find_executions
-from tests.support import journal
+from tests.machines.verdict import find_doubled, find_executions, now
 from tests.support.eventually import eventually
 from tests.support.workers import WorkerTree
 
@@ -39,7 +38,7 @@ def test_executions_that_the_new_primary_has_never_seen(pair: Pair, start_worker
     eventually(lambda: get_task(forgotten).status == "completed")
     workers = {row["id"] for row in list_workers()}
     pair.fail_over()
-    failed_over = journal.now()
+    failed_over = now()
     pair.replica.execute("DELETE FROM callboard.workers")  # as if they had registered after the last commit here
 
     with pytest.raises(TaskNotFound):

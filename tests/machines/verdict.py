@@ -8,7 +8,9 @@ from pathlib import Path
 from tests.chaos.storm.executions import Execution, load
 from tests.chaos.storm.history import Clocks, judge_history, read_history
 from tests.chaos.storm.judge import Rules, doubled, judge
-from tests.support import journal
+from tests.support.journal import now
+
+__all__ = ["find_doubled", "find_executions", "find_violations", "now"]  # `now`: of the journals' clock
 
 
 def find_executions(file: Path, *tasks: str) -> list[Execution]:
@@ -25,6 +27,6 @@ def find_violations(
 ) -> list[str]:
     """`accepted`: the tasks that submit has acknowledged. All must have ended. `canceled`: those that were canceled."""
     history, journals = read_history(url), load(file)
-    clocks = Clocks([{"what": "clock", "since": -inf, "offset": journal.now() - time.time()}])
+    clocks = Clocks([{"what": "clock", "since": -inf, "offset": now() - time.time()}])
     violations = judge(journals, Rules(lease), history.claimed(clocks), history.lost(clocks))
     return [str(each) for each in violations + judge_history(history, journals.executions, accepted, canceled)]

@@ -37,6 +37,10 @@ class Faults:
         self._started += 1
         return WorkerTree(self._folder / f"hit-{self._started}.log", 1, 4, **SETTINGS)
 
+    def list_pids(self) -> list[int]:
+        """Of the masters of their trees."""
+        return [tree.process.pid for tree in self._trees]
+
     def do_one(self) -> str:
         kinds = ["kill_worker", "stop_worker", "redeploy", "restart_postgres", "lock_rows", "drop_connections"]
         self._bag = self._bag or self._dice.sample(kinds, len(kinds))

@@ -10,7 +10,7 @@ Points = Sequence[tuple[float, float]]
 
 # By the beginning of a name: how much it may grow in an hour, as a part of its own mean.
 _BOUNDS = {
-    "memory of workers": 0.05,
+    "memory of worker ": 0.05,
     "memory of the server": 0.05,
     "memory of Postgres": 0.25,  # its caches, and the plans of each connection
     "processes of": 0.02,

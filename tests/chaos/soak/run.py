@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -15,7 +16,7 @@ from tests.chaos.soak.faults import LEASE, SETTINGS, Faults
 from tests.chaos.soak.growth import judge_growth
 from tests.chaos.soak.load import Load
 from tests.chaos.soak.plots import draw_lines
-from tests.chaos.soak.samples import Samples
+from tests.chaos.soak.samples import Samples, find_postgres
 from tests.conftest import settings_for
 from tests.machines.httpserver import start_http_server
 from tests.machines.verdict import find_violations
@@ -47,13 +48,19 @@ def run_soak(minutes: float, every: float, rate: float, seed: int, folder: Path)
         stack.callback(faults.close)
         steady.wait_ready()
         load = Load(address, journal, rate, seed)
-        groups = {"workers": [child.pid for child in steady.children()], "the server": _find_server()}
-        samples = Samples(url, groups, Path(data))
+        workers = [child.pid for child in steady.children()]
+        groups = {f"worker {number}": partial(_same, pid) for number, pid in enumerate(workers, 1)}
+        groups |= {"the server": partial(_same, *_find_server()), "Postgres": partial(find_postgres, Path(data))}
+        samples = Samples(url, {**groups, "the workers that are hit": faults.list_pids})
         _go_on(minutes * 60, every, faults, load, samples)
         load.stop()
         faults.wait_until_all_ended()
         violations = find_violations(url, journal, LEASE, load.accepted, load.canceled)
     return _tell(folder, seed, samples, faults, load, violations)
+
+
+def _same(*pids: int) -> list[int]:
+    return list(pids)
 
 
 def _find_server() -> list[int]:

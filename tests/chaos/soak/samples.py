@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,19 +29,19 @@ Sample = dict[str, float]
 
 
 class Samples:
-    """`groups`: names of processes, each with the pids of those at the top; their descendants count as well. Postgres
-    is restarted, so it is found by its folder."""
+    """`groups`: names of processes, each with what finds the pids of those at the top; their descendants count as
+    well."""
 
-    def __init__(self, url: str, groups: Mapping[str, Sequence[int]], postgres: Path) -> None:
+    def __init__(self, url: str, groups: Mapping[str, Callable[[], Sequence[int]]]) -> None:
         self.rows: list[Sample] = []
-        self._url, self._groups, self._postgres = url, groups, postgres
+        self._url, self._groups = url, groups
         self._begun = time.monotonic()
 
     def take(self, lags: Sequence[float]) -> None:
         """`lags`: seconds from an event to its arrival at a client, since the last sample."""
         row: Sample = {"seconds": time.monotonic() - self._begun}
-        for name, pids in {**self._groups, "Postgres": self._find_postgres()}.items():
-            memory = [_read_pss(process) for pid in pids for process in _find_tree(pid)]
+        for name, find in self._groups.items():
+            memory = [_read_pss(process) for pid in find() for process in _find_tree(pid)]
             row |= {f"memory of {name}, MB": sum(memory), f"processes of {name}": float(len(memory))}
         if lags:
             ordered = sorted(lags)
@@ -52,11 +52,6 @@ class Samples:
         with suppress(psycopg.OperationalError):  # restarted at this moment: the next sample has it
             row |= self._read_database()
         self.rows.append(row)
-
-    def _find_postgres(self) -> list[int]:
-        with suppress(OSError, IndexError, ValueError):
-            return [int((self._postgres / "data" / "postmaster.pid").read_text().split()[0])]
-        return []
 
     def _read_database(self) -> Sample:
         found: Sample = {}
@@ -87,6 +82,13 @@ class Samples:
                 if name != "seconds":
                     found[name].append((row["seconds"], value))
         return dict(found)
+
+
+def find_postgres(folder: Path) -> list[int]:
+    """The server in this folder. It is restarted, and so never the same."""
+    with suppress(OSError, IndexError, ValueError):
+        return [int((folder / "data" / "postmaster.pid").read_text().split()[0])]
+    return []
 
 
 def _find_tree(pid: int) -> list[psutil.Process]:

@@ -5,4 +5,4 @@
 It measures the memory of every process, connections, tables and indexes, and how late events arrive, and prints what
 has grown and what may. The same is in `soak.json`, and as plots in `soak.svg`. One tree of workers and the HTTP server
 are never hit: a leak would show in their memory. What the tasks have done is judged as well
-(tests/machines/verdict.py)."""
+(tests/machines/verdict.py). Ctrl-C ends it early, with a verdict."""

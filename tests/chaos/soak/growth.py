@@ -20,7 +20,7 @@ _BOUNDS = {
     "events, bytes a row": 0.05,
     "attempts, bytes a row": 0.05,
     "indexes of": 0.10,
-    "all other tables": 0.25,
+    "tables of the living": 0.25,
     "event lag p50": 0.25,
 }
 _SMALLEST = {"MB": 2.0, "s": 0.05, "": 5.0, "bytes a row": 30.0}  # in an hour, by unit: less is no growth

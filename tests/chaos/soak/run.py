@@ -5,7 +5,7 @@ import os
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.chaos.soak.faults import LEASE, SETTINGS, Faults
 from tests.chaos.soak.growth import judge_growth
 from tests.chaos.soak.load import Load
 from tests.chaos.soak.plots import draw_lines
-from tests.chaos.soak.samples import Samples, find_postgres
+from tests.chaos.soak.samples import POSTGRES, Samples, find_postgres
 from tests.conftest import settings_for
 from tests.machines.httpserver import start_http_server
 from tests.machines.verdict import find_violations
@@ -50,9 +50,10 @@ def run_soak(minutes: float, every: float, rate: float, seed: int, folder: Path)
         load = Load(address, journal, rate, seed)
         workers = [child.pid for child in steady.children()]
         groups = {f"worker {number}": partial(_same, pid) for number, pid in enumerate(workers, 1)}
-        groups |= {"the server": partial(_same, *_find_server()), "Postgres": partial(find_postgres, Path(data))}
+        groups |= {"the server": partial(_same, *_find_server()), POSTGRES: partial(find_postgres, Path(data))}
         samples = Samples(url, {**groups, "the workers that are hit": faults.list_pids})
-        _go_on(minutes * 60, every, faults, load, samples)
+        with suppress(KeyboardInterrupt):  # ends it early, with a verdict
+            _go_on(minutes * 60, every, faults, load, samples)
         load.stop()
         faults.wait_until_all_ended()
         violations = find_violations(url, journal, LEASE, load.accepted, load.canceled)

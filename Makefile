@@ -1,5 +1,5 @@
 # make up: everything on this machine. make test: all tests. make check: lint, types, imports. make bench: how fast.
-.PHONY: up test check bench
+.PHONY: up test check bench soak
 
 # The first of these that is new enough and can make a virtual environment.
 PYTHONS := python3 python3.13 python3.12 python3.11 python3.14
@@ -21,6 +21,10 @@ check: $(INSTALLED)
 # GROUP=drain for one group; ARGS for more, such as ARGS="--rounds 1 --enforce".
 bench: $(INSTALLED)
 	.venv/bin/python -m tests.bench $(GROUP:%=--group %) $(ARGS)
+
+# An hour of work with faults, to see what grows; ARGS="--minutes 15" for less.
+soak: $(INSTALLED)
+	.venv/bin/python -m tests.chaos.soak $(ARGS)
 
 $(INSTALLED): requirements.txt pyproject.toml
 	@if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then \

@@ -7,6 +7,7 @@ import time
 from typing import Any, Literal, Protocol
 from weakref import WeakSet
 
+from broker.execution.clocks import boot_time
 from broker.execution.interruptible import Interruptible
 from broker.execution.interrupts import Interrupt
 from state.workers.leases import Claimed, Report
@@ -14,6 +15,7 @@ from state.workers.leases import Claimed, Report
 PROGRESS_GAP = 0.25  # seconds between two progress events of a task
 EVENT_GAP = 0.05  # seconds between two writes of emitted events
 _BUFFERED_EVENTS = 1000
+_WITHOUT_LEASE = 3.0  # seconds that code has to stop after its lease is gone
 
 Key = tuple[str, int]
 State = Literal["claimed", "running", "ending", "given back", "abandoned", "lost", "over"]
@@ -73,6 +75,20 @@ class Execution:
     @property
     def lease_is_gone(self) -> bool:
         return self.gone_at < math.inf
+
+    @property
+    def lease_end(self) -> float:
+        """On the boot clock; 0 if the lease is certainly gone."""
+        return 0.0 if self.lease_is_gone else self.lease_until
+
+    @property
+    def holds_lease(self) -> bool:
+        return boot_time() < self.lease_end
+
+    @property
+    def kill_time(self) -> float:
+        """When its code must be gone, on the boot clock."""
+        return self.gone_at + _WITHOUT_LEASE if self.lease_is_gone else self.lease_until
 
     def move(self, after: State) -> None:
         """Only HeldTasks may call this."""

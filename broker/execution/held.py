@@ -20,8 +20,6 @@ from state.logs import log
 from state.tasks import catalog
 from state.workers.leases import Claimed, Settlement
 
-_WITHOUT_LEASE = 3.0  # seconds that code has to stop after its lease is gone
-
 
 class HeldTasks:
     def __init__(
@@ -48,16 +46,26 @@ class HeldTasks:
     # Called by the dispatcher.
 
     def add(self, claimed: Iterable[Claimed], claim_number: int, lease_until: float) -> None:
-        """Adds the tasks of a claim. Those without a free place wait for one."""
+        """Adds the tasks of a claim. Those without a free place wait for one.
+
+        A database that has lost its last commits gives an epoch again, perhaps to the process that still runs it: that
+        execution is stopped. The heartbeat gives the new claim back as an orphan, when nothing of it is held any
+        more."""
+        known: list[Execution] = []
         with self._lock:
             for each in claimed:
                 execution = Execution(each, lease_until, is_async=catalog.is_async(each.actor))
+                if (before := self._executions.get(execution.key)) is not None:
+                    known.append(before)
+                    continue
                 self._executions[execution.key] = execution
                 self.places_of(execution).add(execution)
             self.claims_processed = claim_number
             threads, coroutines = self.threads.take_ready(), self.coroutines.take_ready()
         self.threads.deliver(threads)
         self.coroutines.deliver(coroutines)
+        for before in known:
+            self.lose(before)
 
     def places_of(self, execution: Execution) -> Places:
         return self.coroutines if execution.is_async else self.threads
@@ -105,13 +113,13 @@ class HeldTasks:
             self.threads.arrive(key)
             self.coroutines.arrive(key)
             waits = execution is not None and execution.state == "claimed"
-            if execution is not None and waits and self._holds_lease(execution):
+            if execution is not None and waits and execution.holds_lease:
                 execution.move("running")
                 execution.started_at = time.monotonic()
                 execution.deadline = execution.started_at + time_limit
                 self.places_of(execution).occupied[key] = execution
                 if self._timer is not None:
-                    self._timer.advance(self.lease_until(execution))
+                    self._timer.advance(execution.lease_end)
                 return execution
         self._fill(self.threads)
         self._fill(self.coroutines)
@@ -146,7 +154,7 @@ class HeldTasks:
         """Reserves the end for the code of the task, which writes it itself. Raises LeaseLost if it no longer
         may."""
         with self._lock:
-            if execution.state != "running" or not self._holds_lease(execution):
+            if execution.state != "running" or not execution.holds_lease:
                 raise LeaseLost(*execution.key)
             execution.move("ending")
 
@@ -159,7 +167,7 @@ class HeldTasks:
     def require_ownership(self, execution: Execution) -> None:
         """Raises LeaseLost if this process no longer owns the task: also if the process was suspended until after the
         end of the lease, and the heartbeat has not noticed yet."""
-        if execution.state == "lost" or not self._holds_lease(execution):
+        if execution.state == "lost" or not execution.holds_lease:
             self.lose(execution)
             raise LeaseLost(*execution.key)
 
@@ -225,17 +233,7 @@ class HeldTasks:
             with self._lock:
                 # Code that goes on after its task was completed needs no lease.
                 running = [execution for execution in self._occupied() if execution.state != "ending"]
-                self._timer.set(min(map(self._get_kill_time, running), default=None))
-
-    def _get_kill_time(self, execution: Execution) -> float:
-        return execution.gone_at + _WITHOUT_LEASE if execution.lease_is_gone else self.lease_until(execution)
-
-    def lease_until(self, execution: Execution) -> float:
-        """Returns the end of the lease on the boot clock; 0 if the lease is certainly gone."""
-        return 0.0 if execution.lease_is_gone else execution.lease_until
-
-    def _holds_lease(self, execution: Execution) -> bool:
-        return boot_time() < self.lease_until(execution)
+                self._timer.set(min((execution.kill_time for execution in running), default=None))
 
     def get(self, key: Key) -> Execution | None:
         return self._executions.get(key)

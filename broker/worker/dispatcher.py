@@ -45,6 +45,7 @@ class Dispatcher:
         self._claim_number = 0
         self._thread_hint = True  # there may be tasks for threads
         self._coroutine_hint = True
+        self._not_before = 0.0  # when to claim for the first time after a failover
         self._claim_at = math.inf  # when to claim again because others held locks of gates
         self._contention = Backoff()
         self._freed: set[str] = set()  # gates that tasks have left; woken together with the next claim
@@ -111,6 +112,8 @@ class Dispatcher:
         if self._held.unstarted():
             timeouts.append(_IDLE_CLAIM / 2)
         now = time.monotonic()
+        if now < self._not_before:
+            timeouts.append(self._not_before - now)
         if self._freed:
             timeouts.append(max(self._wake_at - now, 0))
         if self._hinted_capacity():
@@ -121,9 +124,16 @@ class Dispatcher:
 
     def _connect(self) -> tuple[Connection, Channel]:
         if self._connection is None or self._listening is None or self._connection.closed:
+            self._listening = None
             self._connection = connect("dispatcher", direct=True)
+            self._wait_after_failover(leases.get_wait_after_failover(self._connection))
             self._listening = Channel(self._connection, WORK, self._on_hints, self._held.wakeup.wake_pipe)
         return self._connection, self._listening
+
+    def _wait_after_failover(self, seconds: float) -> None:
+        self._not_before = time.monotonic() + seconds
+        if seconds > 0:
+            log.warning("nothing is claimed yet: another server was the primary", seconds=round(seconds, 1))
 
     def _recover(self, failure: Exception) -> None:
         """Prepares the next try. Nothing is lost: the reporter keeps everything that it could not write."""
@@ -142,7 +152,8 @@ class Dispatcher:
     # Claiming.
 
     def _capacity(self) -> Capacity:
-        return Capacity.of(self._held) if self._claiming else NO_CAPACITY
+        may_claim = self._claiming and time.monotonic() >= self._not_before
+        return Capacity.of(self._held) if may_claim else NO_CAPACITY
 
     def _hinted_capacity(self) -> Capacity:
         """Returns the capacity of the kinds of places for which there may be tasks."""

@@ -2,7 +2,7 @@
 answer has the requests to stop tasks, whether there is work, and the other worker processes of this host."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from broker.execution.clocks import boot_time
 from broker.execution.execution import Execution
@@ -31,6 +31,7 @@ class Heartbeat:
         dispatcher: Dispatcher,
         maintenance: Maintenance,
         leftovers: Leftovers,
+        register: Callable[[], None],
     ) -> None:
         settings = get_settings()
         self._held = held
@@ -38,6 +39,7 @@ class Heartbeat:
         self._dispatcher = dispatcher
         self._maintenance = maintenance
         self._leftovers = leftovers
+        self._register = register
         self._every = settings.pulse_seconds
         self._lease = settings.lease_seconds
         self._depth_that_matters = settings.retry_critical + 1
@@ -110,6 +112,9 @@ class Heartbeat:
                 self._request_stop(lease, lease.cancel_requested)
         self._maintenance.update(pulse.siblings, pulse.maintainer_vacant)
         self._leftovers.update(pulse.open_sandboxes)
+        if not pulse.registered:
+            log.warning("the database did not know this worker", worker=self._held.worker)
+            self._register()
         self._dispatcher.retry_share = get_retry_share(pulse.retry_depth)
         if pulse.has_work:
             self._dispatcher.hint()

@@ -1,6 +1,7 @@
 """A worker process: it starts and ends the dispatcher, the heartbeat, the watchdog, the maintenance and
 the search for leftovers."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from broker.worker.heartbeat import Heartbeat
 from broker.worker.leftovers import Leftovers
 from broker.worker.loop_watch import LoopWatch
 from broker.worker.maintenance import Maintenance
-from broker.worker.replacement import end_process, prepare_replacement, replace_process
+from broker.worker.replacement import FAILED, end_process, prepare_replacement, replace_process
 from broker.worker.watchdog import STOP_SECONDS, Watchdog
 from state.database import close_database, connect, get_database
 from state.database.errors import TRANSIENT
@@ -61,7 +62,9 @@ class WorkerProcess:
         self._dispatcher = Dispatcher(self.held, queues, self._on_hints)
         self._maintenance = Maintenance(self.identity)
         self._leftovers = Leftovers(self.identity)
-        self._heartbeat = Heartbeat(self.held, queues, self._dispatcher, self._maintenance, self._leftovers)
+        self._heartbeat = Heartbeat(
+            self.held, queues, self._dispatcher, self._maintenance, self._leftovers, self._register
+        )
         self._watchdog = Watchdog(self.held, self.replace)
         self._loop_watch = LoopWatch(self.coroutines, event_loop, self.replace)
         self._opened = False
@@ -81,13 +84,7 @@ class WorkerProcess:
             try:
                 get_database().size_for(self.held.threads.limit + VERBS + TRANSACTIONS)
                 require_current_schema()
-                registry.register(
-                    self.identity,
-                    self._queues,
-                    self.held.threads.limit,
-                    catalog.list_names(),
-                    coroutines=self.held.coroutines.limit,
-                )
+                self._register()
                 for prepare in self.on_open:
                     prepare()
                 break
@@ -112,6 +109,10 @@ class WorkerProcess:
         configure_tracing("callboard-worker")
         places = {"threads": threads.limit, "coroutines": coroutines.limit}
         log.info("worker ready", worker=self.identity.id, queues=list(self._queues), **places)
+
+    def _register(self) -> None:
+        threads, coroutines = self.held.threads.limit, self.held.coroutines.limit
+        registry.register(self.identity, self._queues, threads, catalog.list_names(), coroutines=coroutines)
 
     def _on_hints(self, hints: Sequence[str]) -> None:
         if CONTROL in hints or EVERYTHING in hints:
@@ -172,6 +173,14 @@ class WorkerProcess:
         threading.Thread(target=self._replace, args=(quick,), name="replacement", daemon=True).start()
 
     def _replace(self, quick: bool) -> None:
+        """Ends this process in any case: it starts nothing any more, and would stay for ever."""
+        try:
+            self._end_and_replace(quick)
+        except BaseException:
+            log.exception("this process cannot be replaced and ends", worker=self.identity.id)
+        os._exit(FAILED)
+
+    def _end_and_replace(self, quick: bool) -> None:
         timeout = _QUICK_STOP_TIMEOUT if quick else _STOP_TIMEOUT
         self._stop_starting()
         others = [execution for execution in self.held.running() if not _is_stuck(execution)]

@@ -15,8 +15,9 @@ import psutil
 from dramatiq.cli import try_block_signals
 
 from state.logs import log
+from state.workers.processes import list_descendants
 
-_FAILED = 75  # EX_TEMPFAIL: the supervisor starts the workers again
+FAILED = 75  # EX_TEMPFAIL: the supervisor starts the workers again
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
@@ -51,7 +52,7 @@ def end_process(worker: str) -> NoReturn:
     _kill_children()
     with suppress(OSError):
         os.execv(sys.executable, [sys.executable, *_flags(), "-m", "broker.worker.recovery", worker])  # noqa: S606
-    os._exit(_FAILED)
+    os._exit(FAILED)
 
 
 def replace_process() -> NoReturn:
@@ -67,7 +68,7 @@ def replace_process() -> NoReturn:
         try_block_signals()  # until the new program can handle them
         with suppress(OSError):
             os.execv(sys.executable, command)  # noqa: S606
-    os._exit(_FAILED)
+    os._exit(FAILED)
 
 
 def _exit_if_signaled() -> None:
@@ -98,8 +99,9 @@ def _flags() -> list[str]:
 def _kill_children() -> None:
     """Kills the processes that the code has started, and no embedded database."""
     killed = []
-    for child in psutil.Process().children(recursive=True):
+    for pid in list_descendants(os.getpid()):
         with suppress(psutil.Error):
+            child = psutil.Process(pid)
             if not child.name().startswith("postgres"):
                 child.kill()
                 killed.append(child)

@@ -51,7 +51,7 @@ class Watchdog:
         self._held.set_timer()
         now = boot_time()
         for execution in self._held.executions():
-            left = self._held.lease_until(execution) - now
+            left = execution.lease_end - now
             if left <= self._stop_before:
                 self._held.lose(execution, gone=left <= 0)
         for execution in self._held.running():
@@ -79,7 +79,7 @@ class Watchdog:
         ended."""
         if execution.lease_is_gone:
             return ignored >= _WITHOUT_LEASE
-        return self._held.lease_until(execution) - boot_time() <= self._end_before or ignored >= OVERDUE_SECONDS
+        return execution.lease_end - boot_time() <= self._end_before or ignored >= OVERDUE_SECONDS
 
     def _report(self, execution: Execution, ignored: float) -> None:
         if execution.reported_as_running:

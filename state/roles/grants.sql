@@ -50,6 +50,7 @@ BEGIN
             -- The API asks a worker to stop, and takes the leases of dead workers away. Only workers claim.
             ('callboard.leases', 'SELECT, UPDATE (cancel_requested), DELETE', 'SELECT, INSERT, UPDATE, DELETE'),
             ('callboard.workers', 'SELECT, UPDATE (stopped_at)', 'SELECT, INSERT, UPDATE'),
+            ('callboard.timelines', '', 'SELECT, INSERT, UPDATE'),
             ('callboard.maintainer', 'SELECT, UPDATE', 'SELECT, UPDATE'),
             ('callboard.actor_pace', 'SELECT', 'SELECT, INSERT, UPDATE'),
             ('callboard.gates', 'SELECT, INSERT, UPDATE', 'SELECT, INSERT, UPDATE'),

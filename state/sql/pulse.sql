@@ -33,7 +33,7 @@ WITH me AS (
                    WHERE s.ended_at IS NULL) AS open_sandboxes
 )
 SELECT coalesce(h.leases, '[]') AS leases, coalesce(n.siblings, '[]') AS siblings, b.has_work, b.retry_depth,
-       x.open_sandboxes,
+       x.open_sandboxes, EXISTS (SELECT FROM me) AS registered,
        -- A lease that ends further ahead than a lease is long was written before the clock was stepped back.
        m.worker_id IS NULL OR callboard.now() NOT BETWEEN
            m.expires_at - make_interval(secs => %(maintainer_seconds)s) AND m.expires_at AS maintainer_vacant

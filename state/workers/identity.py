@@ -3,6 +3,7 @@
 import os
 import secrets
 import socket
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from typing import NamedTuple
 import psutil
 
 from state.workers import processes
+
+_HIDDEN_BOOT_ID = "_CALLBOARD_BOOT_ID"
 
 
 class Place(NamedTuple):
@@ -66,7 +69,11 @@ def _read_boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
-        return str(psutil.boot_time())  # not Linux
+        if sys.platform != "linux":
+            return str(psutil.boot_time())
+    # Hidden (systemd: ProcSubset=pid). Only programs that replace this one, or that it starts, know that they run in
+    # the same boot; for all others this process is gone when its leases have ended.
+    return os.environ.setdefault(_HIDDEN_BOOT_ID, f"hidden {secrets.token_hex(16)}")
 
 
 def _read_pid_namespace() -> str:

@@ -139,6 +139,13 @@ def claim(connection: Connection, request: ClaimRequest, wake: Sequence[str] = (
     return ClaimAnswer(tasks, rows[0]["to_wake"], rows[0]["contended"], woken, busy)
 
 
+def get_wait_after_failover(connection: Connection) -> float:
+    """Returns for how many seconds nothing may be claimed on this new connection: the server may have taken over from
+    another one without its last claims, whose executions still run."""
+    [row] = fetch("wait_after_failover", {"lease_seconds": get_settings().lease_seconds}, connection)
+    return float(row["seconds"])
+
+
 def report(connection: AnyConnection, worker: str, reports: Iterable[Report]) -> set[Key]:
     """Writes reports. Returns the (id, epoch) of those whose lease the worker still holds. Waits for locked tasks."""
     return _report(connection, worker, reports, wait=True)[0]

@@ -3,10 +3,13 @@
 import ctypes
 import gc
 import os
+import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 _PR_SET_DUMPABLE = 4
 
@@ -19,11 +22,33 @@ class ProcessStat(NamedTuple):
 
 def read_stat(pid: int) -> ProcessStat:
     """Raises OSError if /proc cannot be read, or belongs to another pid namespace."""
-    if str(Path("/proc/self").readlink()) != str(os.getpid()):
-        raise FileNotFoundError(f"/proc does not know this process as {os.getpid()}")
+    _require_own_proc()
     text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     fields = text.rpartition(")")[2].split()  # the command's name before it may contain any character
     return ProcessStat(state=fields[0], threads=int(fields[17]), start_ticks=int(fields[19]))
+
+
+def _require_own_proc() -> None:
+    if str(Path("/proc/self").readlink()) != str(os.getpid()):
+        raise FileNotFoundError(f"/proc does not know this process as {os.getpid()}")
+
+
+def list_descendants(pid: int) -> list[int]:
+    """Returns the pids of the children of a process, and of theirs, as far as they can be seen."""
+    try:
+        if sys.platform == "linux":
+            _require_own_proc()
+        if not Path(f"/proc/{pid}/task/{pid}/children").exists():
+            return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except (psutil.Error, OSError):
+        return []
+    # psutil would ask for the time of the boot as well, which may be hidden (systemd: ProcSubset=pid).
+    found = [pid]
+    for each in found:  # the list grows during the loop
+        for children in Path(f"/proc/{each}/task").glob("*/children"):
+            with suppress(OSError):  # the thread has just ended
+                found += map(int, children.read_text().split())
+    return found[1:]
 
 
 def hide_memory() -> None:

@@ -26,6 +26,7 @@ class Pulse:
     siblings: list[Sibling]
     maintainer_vacant: bool
     open_sandboxes: bool  # a sandbox of this host has not ended
+    registered: bool  # False: the database has forgotten the worker, in a failover for instance
 
 
 def send_pulse(
@@ -49,4 +50,5 @@ def send_pulse(
         siblings=[Sibling(**sibling) for sibling in row["siblings"]],
         maintainer_vacant=row["maintainer_vacant"],
         open_sandboxes=row["open_sandboxes"],
+        registered=row["registered"],
     )

@@ -210,3 +210,20 @@ def test_real_threads_that_meet_at_one_execution_have_one_winner(seed: int) -> N
         held.start(*execution.key, time_limit=60)  # its message, if no thread had taken it
         assert sorted(wins) in (["end", "start"], ["lose", "no end", "start"], ["give back"], ["lose"]), wins
         assert held.is_idle()
+
+
+def test_an_epoch_that_is_given_again_does_not_start_beside_itself() -> None:
+    """The database has lost its last commits, and gives the same epoch to the process that still runs it."""
+    delivered: list[Execution] = []
+    held = HeldTasks("w", 2, delivered.append)
+    held.add([claimed("t", 1)], 1, FOREVER)
+    running = held.start("t", 1, 60)
+    assert running is not None
+    held.add([claimed("t", 1), claimed("u", 1)], 2, FOREVER)
+    assert [execution.key for execution in delivered] == [("t", 1), ("u", 1)]
+    assert held.start("t", 1, 60) is None
+    assert running.state == "lost"
+    assert held.get(("t", 1)) is running  # the heartbeat does not give the claim back yet
+    assert not held.end(running, completed(running.claimed, "late"))
+    assert held.take_ends() == []
+    assert held.get(("t", 1)) is None  # now it does: an orphan

@@ -56,6 +56,7 @@ RIGHTS: dict[str, tuple[set[str], set[str]]] = {
     "callboard.tenant_metrics": ({READ}, ALL),
     "callboard.task_queue_metrics_daily": ({READ}, {READ, ADD, REMOVE}),
     "callboard.tasks": (CHANGE, CHANGE),
+    "callboard.timelines": (set(), CHANGE),
     "callboard.webhook_deliveries": ({READ, ADD}, {READ, ADD}),
     "callboard.webhook_secrets": (ALL, {READ, ADD}),
     "callboard.workers": ({READ, "UPDATE stopped_at"}, CHANGE),

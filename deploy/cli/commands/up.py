@@ -42,11 +42,11 @@ def up(as_json: JsonOption = False) -> None:
     from deploy.cli.up.demo import run_demo_providers
     from deploy.cli.up.embedded import EmbeddedPostgres
     from deploy.cli.up.messages import Messages
-    from deploy.cli.up.supervisor import Supervisor, find_descendants
+    from deploy.cli.up.supervisor import Supervisor
     from providers.settings import list_wrong_variables
     from state.schema import migration
     from state.settings import SettingsError
-    from state.workers.processes import hide_memory
+    from state.workers.processes import hide_memory, list_descendants
     from state.workers.registry import list_workers
 
     settings = read_settings()
@@ -66,7 +66,8 @@ def up(as_json: JsonOption = False) -> None:
 
         def is_ready() -> bool:
             registered = {worker["pid"] for worker in list_workers()}
-            return bool(registered & find_descendants(workers.pid or 0)) and responds_ok(own_host, port, "/readyz")
+            started = registered.intersection(list_descendants(workers.pid or 0))
+            return bool(started) and responds_ok(own_host, port, "/readyz")
 
         messages.print_starting(postgres.folder if postgres else None)
         if os.geteuid() == 0:

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 
-import psutil
-
 from deploy.cli.exits import COMMAND_FAILED, Failure
 from deploy.cli.up.embedded import EmbeddedPostgres
 from deploy.cli.up.logtail import LogTail
@@ -107,10 +105,3 @@ class Supervisor:
                 before = self._signals
             self._reap_orphans()
             time.sleep(_TICK / 4)
-
-
-def find_descendants(pid: int) -> set[int]:
-    try:
-        return {process.pid for process in psutil.Process(pid).children(recursive=True)}
-    except psutil.NoSuchProcess:
-        return set()

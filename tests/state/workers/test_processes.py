@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from state.workers import processes
 from state.workers.identity import Identity, Sibling, is_dead
-from state.workers.processes import find_start_ticks, is_gone, read_stat
+from state.workers.processes import find_start_ticks, is_gone, list_descendants, read_stat
 from tests.support.eventually import eventually
 
 # The first thread ends, as code in C may make it; the process goes on with the others.
@@ -138,3 +139,22 @@ def test_an_identity_has_a_start_time_that_no_clock_step_changes(monkeypatch: py
     after = Identity.of_this_process()
     assert (after.start_ticks, after.boot_id) == (before.start_ticks, before.boot_id)
     assert before.start_ticks is not None
+
+
+def test_descendants_are_found_whichever_thread_has_started_them() -> None:
+    with subprocess.Popen(["sh", "-c", "sleep 60 & sleep 60 & wait"]) as shell:
+        started: list[subprocess.Popen[bytes]] = []
+        thread = threading.Thread(target=lambda: started.append(subprocess.Popen(["sleep", "60"])))
+        thread.start()
+        thread.join()
+        [other] = started
+        try:
+            eventually(lambda: len(list_descendants(shell.pid)) == 2)
+            expected = {child.pid for child in psutil.Process().children(recursive=True)}
+            assert {shell.pid, other.pid} < set(list_descendants(os.getpid())) == expected
+        finally:
+            for pid in list_descendants(shell.pid):
+                os.kill(pid, signal.SIGKILL)
+            other.kill()
+            other.wait()
+    assert list_descendants(shell.pid) == []

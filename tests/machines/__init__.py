@@ -1,0 +1,1 @@
+"""Many machines: cut links, hidden processes, a second Postgres that takes over."""

@@ -1,0 +1,32 @@
+"""The verdict on a run: what its tasks have written down, compared with the database. The rules are the storm's."""
+
+import time
+from collections.abc import Iterable
+from math import inf
+from pathlib import Path
+
+from tests.chaos.storm.executions import Execution, load
+from tests.chaos.storm.history import Clocks, judge_history, read_history
+from tests.chaos.storm.judge import Rules, doubled, judge
+from tests.support.journal import now
+
+__all__ = ["find_doubled", "find_executions", "find_violations", "now"]  # `now`: of the journals' clock
+
+
+def find_executions(file: Path, *tasks: str) -> list[Execution]:
+    """Those of these tasks, or all."""
+    return [run for run in load(file).executions if not tasks or run.task in tasks]
+
+
+def find_doubled(file: Path, lease: float) -> list[str]:
+    return [str(each) for each in doubled(find_executions(file), Rules(lease))]
+
+
+def find_violations(
+    url: str, file: Path, lease: float, accepted: Iterable[str], canceled: Iterable[str] = ()
+) -> list[str]:
+    """`accepted`: the tasks that submit has acknowledged. All must have ended. `canceled`: those that were canceled."""
+    history, journals = read_history(url), load(file)
+    clocks = Clocks([{"what": "clock", "since": -inf, "offset": now() - time.time()}])
+    violations = judge(journals, Rules(lease), history.claimed(clocks), history.lost(clocks))
+    return [str(each) for each in violations + judge_history(history, journals.executions, accepted, canceled)]

@@ -1,5 +1,6 @@
--- Inserts tasks, each with its first event. The ids come from the caller, so a repetition after a lost connection adds
--- nothing. Gates are not touched: that would hide them from all claims until the caller commits.
+-- Inserts tasks, each with its first event. The ids come from the caller, so a repetition after a lost connection violates
+-- the primary key: for each row that costs less than ON CONFLICT. Gates are not touched: that would hide them from all
+-- claims until the caller commits.
 -- follower: how many tasks of the same queue, priority and tenant come before this one in the batch; crowd: how many of
 -- the same first gate. The caller counts them, which is cheaper than sorting here.
 WITH input AS MATERIALIZED (
@@ -37,7 +38,6 @@ WITH input AS MATERIALIZED (
            i.webhook_url, i.webhook_events, i.traceparent, i.line,
            CASE WHEN i.line IS NOT NULL THEN 'others stand in line before it' END, callboard.now(), callboard.now()
     FROM input i
-    ON CONFLICT (id) DO NOTHING
     RETURNING id, actor, queue, status, epoch, last_event, waiting_gate, available_at, created_at
 ), logged AS (
     /*log_move*/ CASE WHEN m.waiting_gate IS NULL THEN jsonb_build_object('from', NULL, 'to', m.status)

@@ -151,12 +151,20 @@ def _take_keys(rows: Sequence[Row], conn: AnyConnection) -> list[Row]:
 
 @retrying
 def insert_many(rows: Sequence[Row], *, conn: AnyConnection | None) -> list[Row]:
+    """Returns the rows that were inserted: all, or none if an earlier try was committed and its answer was lost."""
     _count_predecessors(rows)
     with _pause_collector():
         # What is empty is left out: most tasks have few of the fields.
         given = [{name: value for name, value in row.items() if value is not None and value != []} for row in rows]
         tasks = to_json(given)
-    return _insert("submit", {"tasks": tasks.decode()}, {row["queue"] for row in rows}, conn)
+    queues = {row["queue"] for row in rows}
+    try:
+        return _insert("submit", {"tasks": tasks.decode()}, queues, conn)
+    except AlreadyExists:  # the ids are new
+        if conn is not None:
+            raise
+        notify_work(queues)  # the hint may be lost as well
+        return []
 
 
 def _insert(statement: str, parameters: Row, queues: set[str], conn: AnyConnection | None) -> list[Row]:

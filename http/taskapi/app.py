@@ -53,7 +53,6 @@ from taskapi.resources import (
     current_caller,
     deadletters,
     docs,
-    export,
     gate_use,
     gates,
     generations,
@@ -79,7 +78,7 @@ from taskapi.resources import (
     workflow_steps,
     workflows,
 )
-from taskapi.streams import project_stream, queue_stream, task_stream, workflow_stream
+from taskapi.streams import export, project_stream, queue_stream, task_stream, workflow_stream
 from taskapi.streams.channels import Channels
 from taskapi.streams.feed import Feed, Pace
 from taskapi.streams.queue_stream import QueueWatch

@@ -1,5 +1,6 @@
 """The verdict of a soak, on numbers that were made up."""
 
+import math
 import random
 from xml.etree import ElementTree
 
@@ -40,8 +41,14 @@ def test_what_grows_while_caches_fill_is_left_out() -> None:
     assert (growth.an_hour, growth.is_too_much) == (0, False)
 
 
+def test_what_fills_up_is_not_a_leak() -> None:
+    points = [(at, 50 + 10 * (1 - math.exp(-at / 900)) + _dice.gauss(0, 0.05)) for at in range(0, _HOUR, 5)]
+    [growth] = judge_growth({"memory of worker 1, MB": points})
+    assert not growth.is_too_much, str(growth)
+
+
 def test_a_short_run_says_nothing() -> None:
-    [growth] = judge_growth({"memory of worker 1, MB": measured(100, 100, noise=0, seconds=400)})
+    [growth] = judge_growth({"memory of worker 1, MB": measured(100, 100, noise=0, seconds=1000)})
     assert not growth.is_too_much
     assert "too short" in str(growth)
 

@@ -1,5 +1,7 @@
 """The verdict: what has grown, and what may. A slope is the median of the slopes between all pairs of samples (Theil
-and Sen), which a few peaks do not change. The first third is left out: caches fill, plans are made."""
+and Sen), which a few peaks do not change. The first third is left out: caches fill, plans are made, pools open
+connections. What fills up later grows more slowly in the end; a leak does not. So the smaller slope counts, of all the
+rest or of its second half."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -24,7 +26,7 @@ _BOUNDS = {
     "event lag p50": 0.25,
 }
 _SMALLEST = {"MB": 2.0, "s": 0.05, "": 5.0, "bytes a row": 30.0}  # in an hour, by unit: less is no growth
-_SHORTEST = 300.0  # seconds, after the first third
+_SHORTEST = 1200.0  # seconds, after the first third: it takes so long until everything has happened several times
 _MOST = 300  # points of which pairs are made
 
 
@@ -55,11 +57,17 @@ def judge_growth(columns: Mapping[str, Points]) -> list[Growth]:
     for name, points in columns.items():
         share = next((share for start, share in _BOUNDS.items() if name.startswith(start)), None)
         settled = list(points)[len(points) // 3 :]
-        if share is not None and len(settled) >= 3:
+        if share is not None and len(settled) >= 6:
             mean = sum(value for _, value in settled) / len(settled)
             smallest = _SMALLEST[name.rpartition(", ")[2] if ", " in name else ""]
             found.append(
-                Growth(name, mean, slope(settled) * 3600, max(share * mean, smallest), settled[-1][0] - settled[0][0])
+                Growth(
+                    name,
+                    mean,
+                    min(slope(settled), slope(settled[len(settled) // 2 :])) * 3600,
+                    max(share * mean, smallest),
+                    settled[-1][0] - settled[0][0],
+                )
             )
     return found
 

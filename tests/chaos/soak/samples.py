@@ -10,9 +10,11 @@ import psutil
 import psycopg
 
 _SIZES = """
-SELECT c.relname AS name, pg_table_size(c.oid)::float8 AS heap, pg_indexes_size(c.oid)::float8 AS indexes
+SELECT coalesce(whole.relname, c.relname) AS name, sum(pg_table_size(c.oid))::float8 AS heap,
+       sum(pg_indexes_size(c.oid))::float8 AS indexes
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = 'callboard' AND c.relkind = 'r' ORDER BY c.relname
+LEFT JOIN pg_class whole ON whole.oid = pg_partition_root(c.oid)
+WHERE n.nspname = 'callboard' AND c.relkind = 'r' GROUP BY 1 ORDER BY 1
 """
 _CONNECTIONS = "SELECT count(*)::float8 FROM pg_stat_activity WHERE backend_type = 'client backend'"
 _COUNTS = """

@@ -1,5 +1,6 @@
 # make up: everything on this machine. make test: all tests. make check: lint, types, imports. make bench: how fast.
-.PHONY: up test check bench soak
+# make chaos: what faults do (docs/proof.md).
+.PHONY: up test check bench soak chaos
 
 # The first of these that is new enough and can make a virtual environment.
 PYTHONS := python3 python3.13 python3.12 python3.11 python3.14
@@ -25,6 +26,10 @@ bench: $(INSTALLED)
 # An hour of work with faults, to see what grows; ARGS="--minutes 15" for less.
 soak: $(INSTALLED)
 	.venv/bin/python -m tests.chaos.soak $(ARGS)
+
+# ARGS="--seed 7 --seconds 60", or ARGS="--kills 3000" for a long run.
+chaos: $(INSTALLED)
+	.venv/bin/python -m tests.chaos.storm $(ARGS)
 
 $(INSTALLED): requirements.txt pyproject.toml
 	@if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then \

@@ -29,6 +29,13 @@ Shape = tuple[str, tuple[bool, ...]]  # of a call: the statement, and which of i
 
 Results = list[pq.abc.PGresult]
 
+ANSWER_SECONDS = 45.0
+"""The server gives a statement up after 30 s (pool.py), so an answer or an error must have come by now. Something on
+the way that keeps the connection open may have lost the server. TCP would not notice, and a worker that waits for ever
+writes no ends."""
+
+SIGN_SECONDS = 10.0  # the same for a sign of life
+
 _SUCCESS = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.PIPELINE_SYNC)
 
 
@@ -162,7 +169,7 @@ class Connection(psycopg.Connection[DictRow]):
         with self._close_on_error():
             self.pgconn.enter_pipeline_mode()
             self.pgconn.pipeline_sync()
-            self._wait_for_results()
+            self._wait_for_results(SIGN_SECONDS)
             self.pgconn.exit_pipeline_mode()
 
     def _prepare_call(self, name: str, parameters: Parameters) -> PreparedCall:
@@ -196,8 +203,9 @@ class Connection(psycopg.Connection[DictRow]):
             self.close()
             raise
 
-    def _wait_for_results(self) -> Results:
-        return self.wait(execute(self.pgconn))
+    def _wait_for_results(self, seconds: float | None = None) -> Results:
+        """Raises an error of the kind "reconnect" if the server is silent for so long."""
+        return self.wait(execute(self.pgconn), timeout=ANSWER_SECONDS if seconds is None else seconds)
 
 
 def fetch_unprepared(connection: AnyConnection, name: str, parameters: Parameters) -> list[Row]:

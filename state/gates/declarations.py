@@ -7,6 +7,8 @@ from state import jsonsafe
 from state.database import Row, fetch, retrying
 from state.settings import get_settings
 
+TARGET_PREFIX = "target:"
+
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
@@ -65,7 +67,7 @@ def make_tenant_gate(tenant: str) -> Gate:
 def make_target_gate(tenant: str | None, target: str) -> Gate:
     """The tenant ends at the first slash of the key: slashes in its own name are escaped."""
     owner = (tenant or "").replace("%", "%25").replace("/", "%2F")
-    return Gate(f"target:{owner}/{target}")
+    return Gate(f"{TARGET_PREFIX}{owner}/{target}")
 
 
 @retrying

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.storm.executions import Call, Execution, Interval, Journals, LimitChange, build, load
-from tests.chaos.storm.history import Attempt, Clocks, History, TaskFacts, judge_history
-from tests.chaos.storm.judge import Rules, allowed_at, judge
-from tests.chaos.storm.schedule import plan
+from deploy.prove.executions import Call, Execution, Interval, Journals, LimitChange, build, load
+from deploy.prove.history import Attempt, Clocks, History, TaskFacts, judge_history
+from deploy.prove.journal import Journal, Record, saved_name
+from deploy.prove.judge import Rules, allowed_at, judge
+from deploy.prove.schedule import SAFE
+from tests.chaos.storm.schedule import HARM, plan
 from tests.chaos.storm.structures import Facts, judge_structures
-from tests.support.journal import Journal, Record, saved_name
 
 RULES = Rules(lease=4)
 
@@ -30,6 +31,10 @@ def test_executions_one_after_another_are_right() -> None:
 def test_an_epoch_that_begins_twice_is_found_also_when_the_two_do_not_overlap() -> None:
     assert kinds(run("a", 1, 0, 1), run("a", 1, 5, 6)) == ["begun_twice"]
     assert sorted(kinds(run("a", 1, 0, 3), run("a", 1, 2, 6))) == ["begun_twice", "doubled"]
+
+
+def test_an_epoch_that_begins_after_a_later_one_is_found() -> None:
+    assert kinds(run("a", 2, 0, 1), run("a", 1, 2, 3)) == ["epochs_fallen"]
 
 
 def test_two_executions_of_a_task_at_once_are_found() -> None:
@@ -70,7 +75,7 @@ def test_one_that_was_stopped_between_its_claim_and_its_begin_counts_as_stopped(
     late = run("a", 1, 7.1, 7.5, pauses=[Interval(1, 7)])
     successor = run("a", 2, 5.5, 9, process="2.a")
     assert kinds(late, successor, claimed={("a", 1): 0.9}, lost={("a", 1): 5}) == []
-    assert kinds(late, successor, lost={("a", 1): 5}) == ["doubled", "taken_for_dead"]  # claimed after it went on
+    assert kinds(late, successor, lost={("a", 1): 5}) == ["epochs_fallen", "doubled", "taken_for_dead"]  # late
 
 
 def test_one_that_is_given_up_while_it_runs_is_found() -> None:
@@ -208,6 +213,20 @@ def test_a_task_that_was_accepted_and_is_gone_is_found() -> None:
     assert wrong(facts(), accepted=["a", "b"]) == ["unfinished"]
 
 
+def test_a_dead_task_has_ended_where_the_code_may_fail() -> None:
+    dead = facts(status="dead", attempts={1: Attempt("lost", 0, 2), 2: Attempt("failed", 4, 5)})
+    assert wrong(dead, may_die=True) == []
+    assert wrong(facts(status="queued", attempts=dead.attempts), may_die=True) == ["unfinished"]
+
+
+def test_calls_of_code_that_does_not_note_them_are_not_compared() -> None:
+    assert wrong(facts(tokens=9, checkpoint={}), notes_calls=False) == []
+
+
+def test_a_gap_in_a_history_is_found() -> None:
+    assert wrong(facts(gaps=[3])) == ["disagreement"]
+
+
 def test_a_task_that_nobody_asked_to_cancel_is_found() -> None:
     attempts = {1: Attempt("lost", 0, 2), 2: Attempt("canceled", 4, 5)}
     assert wrong(facts(status="canceled", attempts=attempts)) == ["unfinished"]
@@ -256,10 +275,13 @@ def test_the_same_seed_plans_the_same_storm_with_every_fault() -> None:
     for seed in range(20):
         planned = {step.what for step in plan(seed, 40)}
         assert planned >= {
-            "submit", "submit_late", "cancel", "force", "pause", "resume", "set_limit", "kill_process", "kill_tree",
-            "kill_maintainer", "redeploy_tree", "stop_tree", "stall_tree", "restart_postgres", "lock_gate",
-            "insert_gate", "step_clock",
+            *SAFE, *HARM, "fill_disk", "submit", "submit_late", "submit_http", "cancel", "cancel_race", "force",
+            "pause", "resume", "set_limit", "redrive", "start_workflow", "start_project",
         }  # fmt: skip
+    assert "fill_disk" not in {step.what for step in plan(7, 40, full_disk=False)}
+    kills = ("kill_process", "kill_tree", "kill_server")
+    many = [step.what for step in plan(7, 120, more_kills=True)]
+    assert sum(what in kills for what in many) > 2 * sum(step.what in kills for step in plan(7, 120))
 
 
 def test_a_step_that_begins_before_another_is_done_is_found() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 import actors  # noqa: F401
 import tests.support.journalactors  # noqa: F401
+from deploy.prove.executions import Execution, load
+from deploy.prove.judge import Rules, judge
 from state import NewTask, get_task, submit, submit_many
-from tests.chaos.storm.executions import Execution, load
-from tests.chaos.storm.judge import Rules, judge
 from tests.support.eventually import eventually
 from tests.support.observer import Observer
 from tests.support.workers import WorkerTree

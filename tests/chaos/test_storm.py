@@ -13,5 +13,5 @@ SECONDS = 40
 
 def test_nothing_is_lost_doubled_or_beyond_a_limit_in_a_storm(tmp_path: Path) -> None:
     verdict = run_storm(int(os.environ.get("CALLBOARD_STORM_SEED", SEED)), SECONDS, tmp_path)
-    print(verdict)
-    assert not verdict.violations, "\n".join([str(verdict), *map(str, verdict.violations[:50])])
+    print(verdict.table())
+    assert not verdict.violations, "\n".join([verdict.table(), *map(str, verdict.violations[:50])])

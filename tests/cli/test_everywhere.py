@@ -17,7 +17,7 @@ from tests.support.observer import Observer
 from tests.taskapi.running import RunningServer
 
 Kill = Callable[[str], str]
-LOCAL_ONLY = {"up", "migrate", "doctor", "profile"}
+LOCAL_ONLY = {"up", "migrate", "doctor", "prove", "profile"}
 IN_OTHER_TESTS = {"batch", "targets", "keys", "schedules", "webhooks"}
 
 

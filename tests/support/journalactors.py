@@ -5,17 +5,18 @@ import ctypes
 import os
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from pydantic import BaseModel
 
 from broker import Context, agent, task
+from deploy.prove.journal import Record, now, recording, saved_name
 from state.errors import LeaseLost
 from state.gates import Gate
+from state.http_errors import Category
 from state.tasks.catalog import RetryPolicy
-from tests.support.journal import Record, now, saved_name
 
 QUEUE = "journal"
 _SOON = RetryPolicy(default=(0.2, 0.5, 1.0))
@@ -30,29 +31,20 @@ class JournalRequest(BaseModel):
     seconds: float = 0
     gates: dict[str, int | None] = {}
     target: str | None = None  # the task's own, repeated here for the journal
+    mark: str | None = None  # of one submit: two tasks with it are one too many
+    fails: int = 0  # executions of this task that end with an error that no retry helps against
+
+
+class Refused(Exception):
+    category: Category = "permanent"
 
 
 def _gates(request: JournalRequest) -> list[Gate]:
     return [Gate(key, limit) for key, limit in request.gates.items()]
 
 
-@contextmanager
-def _recorded(ctx: Context, request: JournalRequest) -> Iterator[Record]:
-    """An interrupt can strike between any two steps, also in a `finally`: the second one catches that."""
-    record = Record(request.journal, ctx.task_id, ctx.epoch, request.gates, request.target)
-    how = "interrupted"
-    try:
-        try:
-            record.begin()
-            yield record
-            how = "done"
-        except BaseException as error:
-            how = type(error).__name__
-            raise
-        finally:
-            record.end(how)
-    finally:
-        record.end(how)
+def _recorded(ctx: Context, request: JournalRequest) -> AbstractContextManager[Record]:
+    return recording(Record(request.journal, ctx.task_id, ctx.epoch, request.gates, request.target))
 
 
 @task(queue=QUEUE, max_attempts=50, policy=_SOON, gates=_gates)
@@ -70,6 +62,16 @@ def journal_slow(ctx: Context, request: JournalRequest) -> str:
     return "done"
 
 
+@task(queue=QUEUE, max_attempts=50, policy=_SOON, gates=_gates)
+def journal_fails(ctx: Context, request: JournalRequest) -> str:
+    """Dies at first; somebody has to revive it."""
+    with _recorded(ctx, request):
+        _work(request.seconds)
+        if ctx.attempt <= request.fails:
+            raise Refused(f"attempt {ctx.attempt} of a task that fails at first")
+    return "done"
+
+
 class Done(BaseModel):
     done: bool = True
 
@@ -79,6 +81,8 @@ def journal_agent(ctx: Context, request: JournalRequest) -> Done:
     """For steps of workflows and items of projects."""
     with _recorded(ctx, request):
         _work(request.seconds)
+        if ctx.attempt <= request.fails:
+            raise Refused(f"attempt {ctx.attempt} of a step that fails at first")
     return Done()
 
 

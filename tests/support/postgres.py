@@ -13,8 +13,10 @@ _MODES = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 class TestPostgres:
     __test__ = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *settings: str) -> None:
+        """`settings`: further lines of its configuration."""
         self._server = PostgresServer(folder / "data")
+        self._settings = settings
         self._url = ""
 
     def start(self) -> None:
@@ -23,6 +25,7 @@ class TestPostgres:
         with (self._server.data / "postgresql.conf").open("a") as config:
             config.write("\nmax_connections = 300\nfsync = off\n")  # tests do not survive a power cut either
             config.write("log_line_prefix = 'cb|%d|%a|'\n")
+            config.writelines(f"{line}\n" for line in self._settings)
             config.write(f"hba_file = '{rules}'\n")  # tests are the superuser
         rules.write_text("local all all trust\n")
         rules.chmod(0o644)  # Postgres may be another user

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from broker import Context, agent
+from deploy.prove.journal import Journal
 from state.gates import Gate
 from state.http_errors import Category
-from tests.support.journal import Journal
 
 
 class Refused(Exception):

@@ -11,10 +11,10 @@ import pytest
 
 import actors  # noqa: F401  (declares the actors)
 import tests.workflows.journalagents  # noqa: F401  (declares the agent)
+from deploy.prove import journal
 from state import get_attempts, retry
 from state.errors import StepsStillFailed
 from state.workflows import StoredWorkflow, Workflow, create_workflow, get_workflow, resume_workflow
-from tests.support import journal
 from tests.support.eventually import eventually
 from tests.support.observer import Observer
 from tests.support.workers import WorkerTree

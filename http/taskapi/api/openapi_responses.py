@@ -14,6 +14,7 @@ Schemas = Mapping[tuple[Any, JsonSchemaMode], dict[str, Any]]
 
 _PROBLEMS_OF_ALL = (
     "foreign-origin", "local-only", "misdirected-request", "internal-error", "too-many-connections", "not-ready",
+    "shutting-down",
 )  # fmt: skip
 _PROBLEMS_OF_KEYS = ("unauthorized", "forbidden", "too-many-requests")
 _PROBLEMS_OF_CHANGES = ("unsupported-media-type", "request-timeout")
@@ -40,6 +41,7 @@ _HEADERS_OF_PROBLEMS = {
     "too-many-requests": "Retry-After",
     "too-many-connections": "Retry-After",
     "not-ready": "Retry-After",
+    "shutting-down": "Retry-After",
     "content-store-failed": "Retry-After",
     "range-not-satisfiable": "Content-Range",
 }

@@ -104,6 +104,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {  # status and title by token
     "internal-error": (500, "Something went wrong on our side"),
     "too-many-connections": (503, "The server has too many connections"),
     "not-ready": (503, "The database does not answer"),
+    "shutting-down": (503, "The server is shutting down"),
     "content-store-failed": (503, "The content store does not answer"),
 }
 _TOKENS_BY_STATUS = {404: "not-found", 405: "method-not-allowed"}

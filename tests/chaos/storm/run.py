@@ -1,141 +1,131 @@
-"""One storm from its start to its verdict."""
+"""The storm: a run on a Postgres of its own, with all faults that there are."""
 
-import signal
-import tempfile
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 
+from deploy.prove.cluster import Plan, Tree
+from deploy.prove.executions import Journals
+from deploy.prove.history import History
+from deploy.prove.journal import Journal
+from deploy.prove.judge import Rules, Violation
+from deploy.prove.readers import Readers
+from deploy.prove.receiver import Receiver
+from deploy.prove.requests import Requests
+from deploy.prove.run import Run, Scene
+from deploy.prove.schedule import Step
+from deploy.prove.verdict import Verdict
 from state.schema.migration import migrate
-from tests.chaos.storm.cluster import EXPECTED, Cluster
-from tests.chaos.storm.executions import Journals, load
-from tests.chaos.storm.faults import Faults, write_clock
-from tests.chaos.storm.history import Clocks, judge_history, read_history
-from tests.chaos.storm.judge import Rules, Violation, judge
-from tests.chaos.storm.schedule import LEASE, LIMITS, Step, plan
+from tests.chaos.storm.harm import Harm
+from tests.chaos.storm.proxy import PostgresProxy
+from tests.chaos.storm.schedule import LEASE, LIMITS, PULSE, plan
+from tests.chaos.storm.server import DATABASE, StormServer, start_server
 from tests.chaos.storm.structures import judge_structures, read_facts
-from tests.chaos.storm.work import Work
+from tests.chaos.storm.work import StormWork
 from tests.conftest import settings_for
-from tests.support.eventually import eventually
-from tests.support.journal import Journal
-from tests.support.postgres import TestPostgres
+from tests.support.wrongclock import VARIABLE, write_error
 
-PATIENCE = 240.0  # seconds until all have ended; on an idle machine it takes about ten
-_KINDS = (
-    "begun_twice", "doubled", "over_limit", "targets_doubled", "outlived", "late_call", "late_write", "taken_for_dead",
-    "out_of_order", "disagreement", "unfinished", "invariants", "storm_broken",
-)  # fmt: skip
+ACTORS = "actors,tests.support.journalactors"
+# As where the kernel ends no process with its leases: there the fence is all there is.
+UNTIMED = f"{ACTORS},tests.support.withouttimer"
+_NO_DISK = "fill_disk: only root may mount the small disk that it needs"
 
 
-@dataclass(slots=True)
-class Verdict:
-    seed: int
-    figures: dict[str, int]
-    violations: list[Violation]
+class Storm(Run):
+    lease, pulse = LEASE, PULSE
+    gates = tuple(LIMITS)
 
-    def __str__(self) -> str:
-        return f"storm seed {self.seed}: " + " ".join(f"{name} {count}" for name, count in self.figures.items())
+    def __init__(
+        self,
+        seed: int,
+        seconds: float,
+        folder: Path,
+        server: StormServer,
+        proxies: list[PostgresProxy],
+        say: Callable[[str], None],
+        more_kills: bool,
+    ) -> None:
+        super().__init__(seed, seconds, folder, say)
+        self._server = server
+        self._proxies = proxies
+        self._more_kills = more_kills
+        self._wrong_clock = folder / "wrong-clock"
+        write_error(self._wrong_clock, 0)
+        if server.disk is None:
+            self.left_out.add(_NO_DISK)
 
+    def make_plan(self, receiver: Receiver) -> Plan:
+        pooled, direct = [self._address(proxy) for proxy in self._proxies]
+        ways = {"CALLBOARD_DATABASE_URL": pooled, "CALLBOARD_DIRECT_URL": direct}
+        wrong = {VARIABLE: str(self._wrong_clock), "CALLBOARD_ACTORS": f"tests.support.wrongclock,{UNTIMED}"}
+        trees = [
+            Tree(2, 3),
+            Tree(1, 4, {**ways, "CALLBOARD_ACTORS": UNTIMED}),
+            Tree(1, 4),
+            Tree(1, 4, {"CALLBOARD_DATABASE_URL": pooled, **wrong}),
+        ]
+        return Plan({**self.settings(receiver), "CALLBOARD_ACTORS": ACTORS}, trees, [{}, ways])
 
-def run_storm(seed: int, seconds: float, folder: Path, say: Callable[[str], None] = print) -> Verdict:
-    """`folder` gets the journals and the logs of the workers."""
-    say(f"storm seed {seed}: {seconds:g} s of faults, journals in {folder}")
-    tasks, faults_path = folder / "tasks.journal", folder / "faults.journal"
-    journal = Journal(faults_path)
-    with _server() as server, settings_for(server.url("storm"), folder):
-        url = server.url("storm")
-        migrate()
-        with psycopg.connect(url, autocommit=True) as connection:
-            write_clock(connection, journal)
-        work = Work(url, tasks, journal)
+    def _address(self, proxy: PostgresProxy) -> str:
+        return f"postgresql://{self._server.user}@127.0.0.1:{proxy.port}/{DATABASE}?sslmode=disable&gssencmode=disable"
+
+    def make_steps(self) -> list[Step]:
+        return plan(self.seed, self.seconds, full_disk=self._server.disk is not None, more_kills=self._more_kills)
+
+    def make_work(self, journal: Journal, requests: Requests, readers: Readers, receiver: Receiver) -> StormWork:
+        work = StormWork(journal, requests, readers, receiver.url, self._server.url, self.tasks_journal)
         work.declare_gates()
-        cluster = Cluster(folder, journal)
-        try:
-            faults = Faults(cluster, server, url, work, journal)
-            _blow(plan(seed, seconds), faults)
-            say(f"storm seed {seed}: no more faults, waiting for {len(work.accepted)} tasks to end")
-            broken = [Violation("storm_broken", error) for error in faults.errors]
-            broken += _calm_down(cluster, work)
-        finally:
-            cluster.close()
-            journal.close()
-        history, facts = read_history(url), read_facts(url)
-    journals = load(tasks, faults_path)
-    clocks = Clocks(journals.faults)
-    violations = judge(journals, Rules(LEASE), history.claimed(clocks), history.lost(clocks))
-    violations += judge_history(history, journals.executions, work.accepted, work.canceled | facts.canceled)
-    violations += judge_structures(facts, journals.executions, Rules(LEASE))
-    figures = {"workflows": len(work.structures.workflows), "projects": len(work.structures.projects)}
-    figures |= _figures(journals, len(history.tasks), violations + broken)
-    return Verdict(seed, figures, violations + broken)
+        return work
+
+    def make_faults(self, scene: Scene) -> Harm:
+        return Harm(scene.cluster, scene.journal, _work(scene), self._server, self._proxies, self._wrong_clock)
+
+    def judge_more(self, scene: Scene, history: History, journals: Journals) -> list[Violation]:
+        violations = judge_structures(read_facts(self._server.url), journals.executions, Rules(self.lease))
+        return [*violations, *_find_submitted_twice(self._server.url)]
+
+    def keeps_journal(self, code: str) -> bool:
+        return code.startswith("journal") or code == "project_run"
+
+    def list_canceled(self, scene: Scene) -> set[str]:
+        return scene.work.canceled | read_facts(self._server.url).canceled
+
+    def count_more(self, scene: Scene) -> Mapping[str, int]:
+        structures = _work(scene).structures
+        return {"workflows": len(structures.workflows), "projects": len(structures.projects)}
+
+
+def _work(scene: Scene) -> StormWork:
+    assert isinstance(scene.work, StormWork)
+    return scene.work
+
+
+def _find_submitted_twice(url: str) -> list[Violation]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        rows = connection.execute(
+            "SELECT payload ->> 'mark', array_agg(id) FROM callboard.tasks WHERE payload ->> 'mark' IS NOT NULL "
+            "GROUP BY 1 HAVING count(*) > 1"
+        ).fetchall()
+    return [Violation("submitted_twice", f"submit {mark} has made {ids}") for mark, ids in rows]
+
+
+def run_storm(
+    seed: int, seconds: float, folder: Path, say: Callable[[str], None] = print, *, more_kills: bool = False
+) -> Verdict:
+    """`folder` gets the journals and the logs of the programs."""
+    with start_server() as server, settings_for(server.url, folder):
+        migrate()
+        with _start_proxies(server) as proxies:
+            return Storm(seed, seconds, folder, server, proxies, say, more_kills).run()
 
 
 @contextmanager
-def _server() -> Iterator[TestPostgres]:
-    """Our own: it is restarted, which nobody else would like."""
-    with tempfile.TemporaryDirectory(prefix="callboard-storm-", ignore_cleanup_errors=True) as folder:
-        server = TestPostgres(Path(folder))
-        server.start()
-        try:
-            server.execute("CREATE DATABASE storm")
-            yield server
-        finally:
-            server.stop()
-
-
-def _blow(steps: list[Step], faults: Faults) -> None:
-    begun = time.monotonic()
-    with ThreadPoolExecutor(32) as threads:
-        for step in steps:
-            time.sleep(max(begun + step.at - time.monotonic(), 0))
-            threads.submit(faults.do, step)
-        faults.over.set()
-
-
-def _calm_down(cluster: Cluster, work: Work) -> list[Violation]:
-    """No more faults, nothing is paused: everything ends."""
-    for tree in cluster.trees:
-        tree.signal(signal.SIGCONT)
-    left: dict[str, int] = {}
-
-    def all_ended() -> bool:
-        nonlocal left
-        try:
-            left = work.unfinished()
-        except EXPECTED:
-            return False
-        return not left
-
+def _start_proxies(server: StormServer) -> Iterator[list[PostgresProxy]]:
+    proxies = [PostgresProxy(server.socket) for _ in range(2)]
     try:
-        work.open_all(LIMITS)
-        eventually(all_ended, timeout=PATIENCE, every=0.5)
-    except AssertionError as error:
-        return [Violation("unfinished", f"after {PATIENCE:g} s: {left} ({error})")]
-    return []
-
-
-def _figures(journals: Journals, tasks: int, violations: list[Violation]) -> dict[str, int]:
-    happened = Counter(line["what"] for line in journals.faults)
-    rules = Rules(LEASE)
-    kinds = Counter(violation.kind for violation in violations)
-    return {
-        "tasks": tasks,
-        "executions": len(journals.executions),
-        **{f"{what}s": happened[what] for what in ("kill", "redeploy", "stop", "stall", "restart", "step")},
-        "gate_locks": happened["lock"],
-        "lease_locks": happened["lock leases"],
-        "task_locks": happened["lock tasks"],
-        "structure_locks": happened["lock structures"],
-        "maintainer_kills": happened["kill maintainer"],
-        "open_inserts": happened["uncommitted gate"],
-        "limit_changes": happened["limit"],
-        "refused_verbs": happened["refused"],
-        "stopped_executions": sum(bool(rules.long_pauses(run)) for run in journals.executions),
-        **{kind: kinds[kind] for kind in _KINDS},
-    }
+        yield proxies
+    finally:
+        for proxy in proxies:
+            proxy.close()

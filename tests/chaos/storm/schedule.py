@@ -1,30 +1,31 @@
-"""The schedule of a storm: all steps are planned from a seed, before anything starts."""
+"""The schedule of a storm: what is to be done, what people ask for meanwhile, and what goes wrong."""
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from deploy.prove.schedule import SAFE, Faults, Step, plan_faults, plan_gate_changes, plan_verbs
 
 LEASE = 4.0
 PULSE = 0.5
 TREES = 4
+SERVERS = 2
 LIMITS: dict[str, int | None] = {"storm:one": 1, "storm:two": 2, "storm:three": 3, "storm:open": None}
 TARGETS = 6
 
-
-@dataclass(slots=True)
-class Step:
-    """`what` is the name of a method of Faults."""
-
-    at: float
-    what: str
-    with_: dict[str, Any] = field(default_factory=dict)
+_LONG_RUN = 700.0  # seconds; from here on there is room for faults of a minute and of ten
 
 
-def plan(seed: int, seconds: float) -> list[Step]:
+def plan(seed: int, seconds: float, *, full_disk: bool = True, more_kills: bool = False) -> list[Step]:
     dice = random.Random(seed)
-    kinds = [_submissions, _verbs, _gate_changes, _faults, _structures]
-    return sorted((step for kind in kinds for step in kind(dice, seconds)), key=lambda step: step.at)
+    steps = [
+        *_submissions(dice, seconds),
+        *plan_verbs(dice, seconds),
+        *plan_gate_changes(dice, seconds, list(LIMITS), ["storm:open"]),
+        *_faults(dice, seconds, full_disk=full_disk, more_kills=more_kills),
+        *_structures(dice, seconds),
+    ]
+    return sorted(steps, key=lambda step: step.at)
 
 
 # What is to be done.
@@ -38,14 +39,18 @@ _KINDS = {  # and how often each is asked for
     "journal_child": 1,
     "journal_swallow": 2,
     "journal_interpreter": 1,
+    "journal_fails": 2,
 }
 _LONG = ["journal_slow", "journal_async", "journal_calls", "journal_block", "journal_swallow"]
+_EVENTS = [None, ["completed", "canceled", "dead"], ["running", "scheduled", "paused", "completed", "canceled", "dead"]]
 
 
 def _submissions(dice: random.Random, seconds: float) -> Iterator[Step]:
     at: float = 0
     while at < seconds:
-        yield Step(at, "submit", {"tasks": [_task(dice) for _ in range(dice.choice([1, 2, 3, 4, 5]))]})
+        yield Step(at, "submit", {"tasks": [_task(dice) for _ in range(dice.choice([1, 2, 3, 4]))]})
+        details = {"events": dice.choice(_EVENTS), "followed": dice.random() < 0.7, "snapshot": dice.random() < 0.3}
+        yield Step(at + dice.uniform(0, 0.3), "submit_http", {"task": _task(dice), **details})
         at += dice.uniform(0.3, 0.7)
     for at in range(0, int(seconds), 2):  # something runs for longer than any fault takes, whatever happens
         tasks = [_work(dice.choice(_LONG), dice.uniform(3, 8)) for _ in range(2)]
@@ -70,96 +75,72 @@ def _task(dice: random.Random) -> dict[str, Any]:
     return _work(kind, seconds, gates, target)
 
 
-def _work(kind: str, seconds: float, gates: list[str] | None = None, target: str | None = None) -> dict[str, Any]:
-    limits = {key: LIMITS[key] for key in gates or ()}
-    return {"actor": kind, "seconds": seconds, "gates": limits, "target": target}
+def _work(kind: str, seconds: float, gates: Sequence[str] = (), target: str | None = None) -> dict[str, Any]:
+    limits = {key: LIMITS[key] for key in gates}
+    fails = {"fails": 1} if kind == "journal_fails" else {}
+    return {"actor": kind, "seconds": seconds, "gates": limits, "target": target, **fails}
 
 
 def _structures(dice: random.Random, seconds: float) -> Iterator[Step]:
     at = 0.5
     while at < seconds:
-        yield Step(at, "start_workflow", {"width": dice.choice([1, 2, 3, 5]), "seconds": dice.uniform(0.05, 0.5)})
+        details = {
+            "width": dice.choice([1, 2, 3, 5]),
+            "seconds": dice.uniform(0.05, 0.5),
+            "fails": dice.choice([0, 0, 1]),
+        }
+        yield Step(at, "start_workflow", details)
         yield Step(at + 1, "start_project", {"items": dice.choice([2, 3, 5]), "seconds": dice.uniform(0.05, 0.8)})
         yield Step(at + dice.uniform(1, 3), "restart_project", {"pick": dice.random()})
+        yield Step(
+            at + dice.uniform(1, 4), dice.choice(["repair_workflow", "force_stop_project"]), {"pick": dice.random()}
+        )
         at += dice.uniform(2, 4)
-
-
-# What people ask for meanwhile. `pick` chooses among the tasks that have not ended.
-
-
-def _verbs(dice: random.Random, seconds: float) -> Iterator[Step]:
-    at = 1.0
-    while at < seconds:
-        verb = dice.choice(["cancel", "force", "pause", "pause", "resume", "resume"])
-        details: dict[str, Any] = {"pick": dice.random()}
-        if verb != "resume":
-            details["status"] = dice.choice(["running", "running", "waiting", "queued"])
-        yield Step(at, verb, details)
-        at += dice.uniform(0.4, 1.2)
-
-
-def _gate_changes(dice: random.Random, seconds: float) -> Iterator[Step]:
-    at = 3.0
-    while at < seconds - 3:
-        key = dice.choice(sorted(LIMITS))
-        if dice.random() < 0.25:
-            yield Step(at, "pause_gate", {"key": key, "seconds": dice.uniform(1, 2)})
-        else:
-            values = [1, 2, 3, 4, None] if key == "storm:open" else [1, 2, 3, 4]
-            yield Step(at, "set_limit", {"key": key, "value": dice.choice(values)})
-        at += dice.uniform(1.5, 3)
 
 
 # What goes wrong.
 
-_BAG = [
-    *["kill_process", "kill_tree", "stop_tree", "stall_tree", "restart_postgres", "lock_gate"] * 2,
-    *["kill_maintainer", "insert_gate", "redeploy_tree", "lock_leases", "lock_tasks", "lock_structures"],
+HARM = [
+    *["restart_postgres", "cut_commit"] * 2,
+    *["insert_gate", "lock_structures", "make_read_only", "jam_notify", "silence_direct", "silence_pooled"],
+    "drop_packets",
+    *["hold_snapshot", "set_worker_clock"],
     *["step_clock"] * 3,
 ]
-_NEEDED = {"step_clock": 2, "stop_tree": 2}  # trees that are well: who takes over, and from whom something can be taken
-_RECOVERY = 5.0  # seconds that a tree is spared after a fault: a new one has to start
+_KILLS = ["kill_process", "kill_tree", "kill_server", "kill_process"] * 12
+_MOMENTS = {"lock_structures": (2, 4), "insert_gate": (2, 4), "make_read_only": (1, 4), "jam_notify": (2, 5),
+            "silence_direct": (2, LEASE + 2), "silence_pooled": (1, LEASE + 2), "hold_snapshot": (5, 15),
+            "fill_disk": (1, 3)}  # fmt: skip
+_MINUTES = {**_MOMENTS, "lock_gate": (2, 60), "hold_snapshot": (60, 600), "jam_notify": (2, 30)}
 
 
-def _faults(dice: random.Random, seconds: float) -> Iterator[Step]:
-    at = 2.0
-    bag: list[str] = []
-    spared = [0.0] * TREES
-    while at < seconds - 1:
-        bag = bag or dice.sample(_BAG, len(_BAG))
-        what = bag.pop()
-        well = [tree for tree in range(TREES) if spared[tree] <= at]
-        if len(well) < _NEEDED.get(what, 1):  # they have just been hit: something else first
-            bag.insert(0, what)
-            at += 0.3
-            continue
-        details, lasts = _details(dice, what, number=int(at * 1000))
-        if what.endswith("_tree") or what == "kill_process":
-            details["tree"] = tree = dice.choice(well)
-            spared[tree] = at + lasts + _RECOVERY
-        yield Step(at, what, details)
-        at += dice.uniform(0.7, 1.8)
+def _faults(dice: random.Random, seconds: float, *, full_disk: bool, more_kills: bool) -> Iterator[Step]:
+    bag = [*SAFE, *HARM, *(["fill_disk"] if full_disk else []), *(_KILLS if more_kills else [])]
+    faults = Faults(
+        lease=LEASE,
+        trees=TREES,
+        servers=SERVERS,
+        gates=list(LIMITS),
+        bag=bag,
+        lasts=_MINUTES if seconds >= _LONG_RUN else _MOMENTS,
+        pace=(0.3, 1.0) if more_kills else (0.6, 1.5),
+        details=_details,
+    )
+    return plan_faults(dice, seconds, faults)
 
 
-def _details(dice: random.Random, what: str, number: int) -> tuple[dict[str, Any], float]:
-    """And how long it lasts."""
-    pick, seconds = dice.random(), 0.0
+def _details(dice: random.Random, what: str, at: float) -> dict[str, Any]:
     match what:
-        case "stop_tree":  # past the lease
-            seconds = dice.uniform(LEASE + 1.5, LEASE + 3)
-        case "stall_tree":  # less than what a process keeps in reserve
-            seconds = dice.uniform(0.2, LEASE / 6)
-        case "lock_gate" | "insert_gate" | "lock_tasks" | "lock_structures":
-            seconds = dice.uniform(2, 4)
-        case "lock_leases":  # past the lease
-            seconds = dice.uniform(LEASE + 1.5, LEASE + 3)
-    details: dict[str, Any] = {"seconds": seconds} if seconds else {}
-    if what == "lock_gate":
-        details["key"] = dice.choice(sorted(LIMITS))
-    elif what == "insert_gate":
-        details |= {"key": f"storm:new-{number}", "commit": pick < 0.5}
-    elif what == "step_clock":
-        details["seconds"] = dice.uniform(10, 40)
-    elif what == "kill_process":
-        details["pick"] = pick
-    return details, seconds
+        case "insert_gate":
+            return {"key": f"storm:new-{int(at * 1000)}", "commit": dice.random() < 0.5}
+        case "step_clock":
+            return {"seconds": 600 if dice.random() < 0.3 else dice.uniform(10, 40)}
+        case "set_worker_clock":
+            return {"error": dice.choice([-600.0, 600.0, -2.0, 0.0])}
+        case "silence_direct" | "silence_pooled":
+            return {"cut": dice.random() < 0.5}
+        case "drop_packets":
+            return {"way": dice.randrange(2)}
+        case "cut_commit":
+            return {"when": dice.choice(["before", "after"])}
+    return {}

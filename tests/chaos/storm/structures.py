@@ -11,12 +11,13 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
+from deploy.prove.executions import Execution
+from deploy.prove.judge import CLOCKS_DIFFER, Rules, Violation
+from state import retry
 from state.errors import QueueAlreadyRunning, StateError
 from state.projects.items import NewItem, add_items, create_project
-from state.projects.queue import start_run, stop
+from state.projects.queue import force_stop, start_run, stop
 from state.workflows import Step, Workflow, create_workflow, resume_workflow
-from tests.chaos.storm.executions import Execution
-from tests.chaos.storm.judge import CLOCKS_DIFFER, Rules, Violation
 
 ATTEMPTS = 50
 
@@ -29,15 +30,16 @@ class Structures:
         self._journal = str(journal)
         self._lock = threading.Lock()
 
-    def _input(self, seconds: float, target: str | None = None) -> dict[str, Any]:
-        return {"journal": self._journal, "seconds": seconds, "gates": {}, "target": target}
+    def _input(self, seconds: float, target: str | None = None, fails: int = 0) -> dict[str, Any]:
+        return {"journal": self._journal, "seconds": seconds, "gates": {}, "target": target, "fails": fails}
 
-    def start_workflow(self, width: int, seconds: float) -> None:
-        """A diamond: one step, some beside each other, a list of tasks, one that joins them."""
+    def start_workflow(self, width: int, seconds: float, fails: int) -> None:
+        """A diamond: one step, some beside each other, a list of tasks, one that joins them. `fails`: how often each of
+        those beside each other dies before it can be done."""
         sides = [f"side-{number}" for number in range(width)]
 
         def step(key: str, *after: str, **more: Any) -> Step:
-            work = self._input(seconds)
+            work = self._input(seconds, fails=fails if key in sides else 0)
             return Step(key=key, agent_name="journal", task_type="work", input=work, after=list(after),
                         max_attempts=ATTEMPTS, **more)  # fmt: skip
 
@@ -68,6 +70,33 @@ class Structures:
             stop(project_id)
             with suppress(QueueAlreadyRunning):
                 start_run(project_id, "loop")
+
+    def force_stop_project(self, pick: float) -> bool:
+        with self._lock:
+            projects = list(self.projects)
+        if projects:
+            force_stop(projects[int(pick * len(projects))], seconds=1)
+        return bool(projects)
+
+    def repair_workflow(self, pick: float) -> bool:
+        """Somebody revives what has died, and lets the workflow go on."""
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT workflow_id FROM callboard.tasks WHERE status = 'dead' AND workflow_id IS NOT NULL "
+                "ORDER BY 1"
+            ).fetchall()
+            if not rows:
+                return False
+            workflow_id = rows[int(pick * len(rows))][0]
+            dead = connection.execute(
+                "SELECT id FROM callboard.tasks WHERE workflow_id = %s AND status = 'dead'", [workflow_id]
+            ).fetchall()
+        for (task_id,) in dead:
+            with suppress(StateError):
+                retry(task_id)
+        with suppress(StateError):
+            resume_workflow(workflow_id)
+        return True
 
     def go_on(self) -> dict[str, int]:
         """Resumes what has failed, and starts the queues that have pending items. Returns what is not done, by kind."""
@@ -123,7 +152,9 @@ def read_facts(url: str) -> Facts:
             "JOIN callboard.runs r ON r.item_id = i.id GROUP BY 1, 2 ORDER BY 1, 2"
         ):
             facts.places.append((row["project_id"], row["position"], row["runs"]))
-        facts.canceled = {row["id"] for row in read("SELECT id FROM callboard.runs WHERE reason = 'stop requested'")}
+        facts.canceled = {
+            row["id"] for row in read("SELECT id FROM callboard.runs WHERE reason IN ('stop requested', 'force-stop')")
+        }
     return facts
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from tests.chaos.storm.executions import Execution, Interval, Journals, LimitChange
+from deploy.prove.executions import Execution, Interval, Journals, LimitChange
 
 GONE_WITHIN = 3.0  # seconds, after it goes on
 CLOCKS_DIFFER = 0.05  # seconds, between a time of the database and one of the journal
@@ -57,6 +57,7 @@ def judge(
         run.claimed = (claimed or {}).get(run.key)
     return [
         *begun_twice(runs),
+        *epochs_fallen(runs, rules),
         *doubled(runs, rules),
         *over_limit(runs, rules, journals.limits),
         *targets_doubled(runs, rules),
@@ -68,6 +69,19 @@ def begun_twice(runs: Iterable[Execution]) -> list[Violation]:
     counted = Counter(run.key for run in runs)
     repeated = [(key, times) for key, times in counted.items() if times > 1]
     return [Violation("begun_twice", f"{task} epoch {epoch} began {n} times") for (task, epoch), n in repeated]
+
+
+def epochs_fallen(runs: Iterable[Execution], rules: Rules) -> list[Violation]:
+    """An execution that begins after one with a higher epoch."""
+    violations = []
+    highest: dict[str, Execution] = {}
+    for run in sorted(runs, key=lambda run: run.begin):
+        before = highest.get(run.task)
+        if before is not None and before.epoch > run.epoch and rules.may_begin(run):
+            violations.append(Violation("epochs_fallen", f"{run} after {before}"))
+        if before is None or before.epoch < run.epoch:
+            highest[run.task] = run
+    return violations
 
 
 def doubled(runs: Iterable[Execution], rules: Rules) -> list[Violation]:

@@ -1,5 +1,5 @@
 """Journals that tasks and faults write themselves: one line for each begin, end and call, as JSON, in one write
-to a file that is only ever appended to. A judge reads it afterwards (tests/chaos/storm/judge.py).
+to a file that is only ever appended to. A judge reads it afterwards (judge.py).
 
 A process that dies writes no end. So each one that runs tasks also keeps the time of its last sign of life in a small
 file of its own. Both stop when the process is killed, stopped, or replaced by `exec` under the same pid.
@@ -13,12 +13,14 @@ import secrets
 import struct
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 Entry = dict[str, Any]
 
+VARIABLE = "CALLBOARD_PROVE_JOURNAL"  # says where, to the processes of `callboard prove`
 BEAT = 0.02  # seconds between two signs of life
 GAP = 0.5  # seconds without one, after which the process itself notes that it did not run
 
@@ -126,3 +128,22 @@ class Record:
     def call(self, name: str, number: int, at: float, result: str) -> None:
         """Records the outcome of a call of the context: "ok", or the error that refused it. `at`: when it was made."""
         self._journal.write("call", at=at, name=name, number=number, result=result, **self._key)
+
+
+@contextmanager
+def recording(record: Record) -> Iterator[Record]:
+    """Around the code of an execution. An interrupt can strike between any two steps, also in a `finally`: the second
+    one catches that."""
+    how = "interrupted"
+    try:
+        try:
+            record.begin()
+            yield record
+            how = "done"
+        except BaseException as error:
+            how = type(error).__name__
+            raise
+        finally:
+            record.end(how)
+    finally:
+        record.end(how)

@@ -6,8 +6,8 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support import journal
-from tests.support.journal import Entry
+from deploy.prove import journal
+from deploy.prove.journal import Entry
 
 
 class Interval(NamedTuple):

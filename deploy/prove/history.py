@@ -1,16 +1,14 @@
 """Compares the history in the database with the journals that the tasks have written."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import psycopg
-from psycopg.rows import dict_row
-
-from tests.chaos.storm.executions import Execution
-from tests.chaos.storm.judge import Violation
-from tests.support.journal import Entry, saved_name
+from deploy.prove.executions import Execution
+from deploy.prove.journal import Entry, saved_name
+from deploy.prove.judge import Violation
+from state.proof.reads import read_attempts, read_events, read_invariants, read_tasks
 
 
 class Attempt(NamedTuple):
@@ -39,7 +37,9 @@ class TaskFacts:
     tokens: int = 0
     checkpoint: dict[str, Any] = field(default_factory=dict)
     attempts: dict[int, Attempt] = field(default_factory=dict)
-    events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # in their order
+    events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # in their order, from number 1 on
+    gaps: list[int] = field(default_factory=list)  # numbers of events that do not follow the one before
+    announced: list[int] = field(default_factory=list)  # numbers of the events that its webhook must get
 
 
 @dataclass(slots=True)
@@ -60,36 +60,39 @@ class History:
                 yield (task, epoch), attempt
 
 
-def read_history(url: str) -> History:
+def read_history(keeps_journal: Callable[[str], bool]) -> History:
+    """`keeps_journal` returns whether the code of an actor, or of an agent, writes one."""
     history = History()
-    with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
-        # Embedding jobs, and runs that found nothing to do, run no code that keeps a journal.
-        tasks = connection.execute(
-            "SELECT id, status, epoch, tokens, checkpoint, actor <> 'embedding' AND NOT (actor = 'project_run' "
-            "AND status = 'completed' AND result ->> 'item_id' IS NULL) AS has_journal FROM callboard.tasks"
-        )
-        for row in tasks.fetchall():
-            facts = TaskFacts(row["status"], row["has_journal"], row["epoch"], row["tokens"], row["checkpoint"])
-            history.tasks[row["id"]] = facts
-        for row in connection.execute(
-            "SELECT task_id, epoch, outcome, extract(epoch FROM started_at)::float8 AS started, "
-            "extract(epoch FROM finished_at)::float8 AS finished FROM callboard.attempts"
-        ).fetchall():
-            attempt = Attempt(row["outcome"], row["started"], row["finished"])
-            history.tasks[row["task_id"]].attempts[row["epoch"]] = attempt
-        events = connection.execute(
-            "SELECT task_id, kind, data FROM callboard.events WHERE task_id LIKE 'tq\\_%' ORDER BY task_id, n"
-        )
-        for row in events.fetchall():
-            history.tasks[row["task_id"]].events.append((row["kind"], row["data"]))
-        history.invariants = [str(row) for row in connection.execute("SELECT * FROM admin.invariants").fetchall()]
+    for row in read_tasks():
+        has_journal = not row["found_nothing"] and keeps_journal(row["code"])
+        facts = TaskFacts(row["status"], has_journal, row["epoch"], row["tokens"], row["checkpoint"])
+        history.tasks[row["id"]] = facts
+    for row in read_attempts():
+        attempt = Attempt(row["outcome"], row["started"], row["finished"])
+        history.tasks[row["task_id"]].attempts[row["epoch"]] = attempt
+    for row in read_events():
+        facts = history.tasks[row["task_id"]]
+        facts.events.append((row["kind"], row["data"]))
+        if row["n"] != len(facts.events):
+            facts.gaps.append(row["n"])
+        if row["announced"]:
+            facts.announced.append(row["n"])
+    history.invariants = [str(row) for row in read_invariants()]
     return history
 
 
 def judge_history(
-    history: History, runs: Iterable[Execution], accepted: Iterable[str], canceled: Iterable[str] = ()
+    history: History,
+    runs: Iterable[Execution],
+    accepted: Iterable[str],
+    canceled: Iterable[str] = (),
+    *,
+    may_die: bool = False,
+    notes_calls: bool = True,
 ) -> list[Violation]:
-    """`accepted`: the ids that submit has answered. `canceled`: those that somebody asked to cancel."""
+    """`accepted`: the ids that submit has answered. `canceled`: those that somebody asked to cancel. `may_die`: the
+    code may fail for good, so that a dead task has ended as well. `notes_calls`: it writes down its calls of the
+    context."""
     of_task: dict[str, list[Execution]] = defaultdict(list)
     for run in runs:
         of_task[run.task].append(run)
@@ -97,20 +100,23 @@ def judge_history(
     violations += [Violation("unfinished", f"{task} is not there") for task in accepted if task not in history.tasks]
     asked = set(canceled)
     for task, facts in history.tasks.items():
-        violations += _ended(task, facts, may_be_canceled=task in asked)
+        violations += _ended(task, facts, may_be_canceled=task in asked, may_die=may_die)
         if facts.has_journal:
-            violations += _agrees(task, facts, of_task[task])
+            violations += _agrees(task, facts, of_task[task], notes_calls=notes_calls)
         violations += _told_in_time(task, facts)
+        if facts.gaps:
+            violations.append(Violation("disagreement", f"{task} has gaps in its history before {facts.gaps}"))
     return violations
 
 
-def _ended(task: str, facts: TaskFacts, *, may_be_canceled: bool) -> list[Violation]:
-    if facts.status == "completed" or (facts.status == "canceled" and may_be_canceled):
+def _ended(task: str, facts: TaskFacts, *, may_be_canceled: bool, may_die: bool) -> list[Violation]:
+    permitted = ["completed", *(["canceled"] if may_be_canceled else []), *(["dead"] if may_die else [])]
+    if facts.status in permitted:
         return []
     return [Violation("unfinished", f"{task} is {facts.status}")]
 
 
-def _agrees(task: str, facts: TaskFacts, runs: list[Execution]) -> list[Violation]:
+def _agrees(task: str, facts: TaskFacts, runs: list[Execution], *, notes_calls: bool) -> list[Violation]:
     """Finds differences between the calls of the code and the history, in both directions."""
     found = []
     unknown = sorted({run.epoch for run in runs} - facts.attempts.keys())
@@ -122,6 +128,13 @@ def _agrees(task: str, facts: TaskFacts, runs: list[Execution]) -> list[Violatio
     done = {run.epoch for run in runs if run.how == "done"}
     if not set(completed) <= done:
         found.append(f"completed in epoch {completed}, its code was done in {sorted(done)}")
+    if notes_calls:
+        found += _compare_calls(facts, runs, completed)
+    return [Violation("disagreement", f"{task} {text}") for text in found]
+
+
+def _compare_calls(facts: TaskFacts, runs: list[Execution], completed: list[int]) -> list[str]:
+    found = []
     saved = {saved_name(epoch, number) for epoch, number in _succeeded(runs, "save")}
     if missing := sorted(saved - facts.checkpoint.keys()):
         found.append(f"has lost what it saved: {missing}")
@@ -131,7 +144,7 @@ def _agrees(task: str, facts: TaskFacts, runs: list[Execution]) -> list[Violatio
     lines = _succeeded([run for run in runs if run.epoch in completed], "emit")
     if missing_lines := lines - _told(facts).keys():
         found.append(f"has lost what it told: {sorted(missing_lines)}")
-    return [Violation("disagreement", f"{task} {text}") for text in found]
+    return found
 
 
 def _succeeded(runs: list[Execution], name: str) -> set[tuple[int, int]]:

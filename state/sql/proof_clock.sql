@@ -1,0 +1,2 @@
+-- The database's clock, in seconds.
+SELECT extract(epoch FROM callboard.now())::double precision AS now

@@ -1,0 +1,1 @@
+SELECT i.invariant, i.task_id, i.gate FROM admin.invariants i

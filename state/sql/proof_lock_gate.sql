@@ -1,0 +1,1 @@
+UPDATE callboard.gates SET paused = paused WHERE key = %(key)s RETURNING key

@@ -1,0 +1,1 @@
+SELECT count(*) AS locked FROM (SELECT FROM callboard.leases FOR UPDATE SKIP LOCKED) AS rows

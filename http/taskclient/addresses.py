@@ -53,6 +53,8 @@ class Address:
         options: dict[str, Any] = {"base_url": self.url, "headers": headers, "timeout": timeout, "trust_env": not local}
         if self.url.startswith("http:"):
             options["verify"] = _NO_TLS  # loading the certificates of all authorities takes a while
+        elif local:
+            options["verify"] = httpx2.create_ssl_context()  # SSL_CERT_FILE and SSL_CERT_DIR hold here as well
         return options
 
 

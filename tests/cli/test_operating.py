@@ -86,6 +86,17 @@ def test_queues() -> None:
     assert "test" in refusal(3, "queues", "pause", "nobody")
 
 
+def test_all_queues_at_once() -> None:
+    """Also those that no worker has declared yet: after a restore there are none."""
+    queues = {row["queue"] for row in answer("queues")["by_queue"]}
+    assert {row["queue"] for row in answer("queues", "pause", "--all") if row["paused"]} == queues
+    assert {row["queue"] for row in answer("queues")["by_queue"] if row["paused"]} == queues
+    assert "media is open" in succeed("queues", "resume", "--all")
+    assert not any(row["paused"] for row in answer("queues")["by_queue"])
+    for arguments in ([], ["media", "--all"]):
+        assert "--all" in refusal(2, "queues", "pause", *arguments)
+
+
 def test_workers() -> None:
     assert "No workers" in succeed("workers")
     register(worker := Identity.of_this_process(), ["media", "test"], 8)

@@ -17,6 +17,7 @@ MONITORING = ROOT / "deploy" / "monitoring"
 ALERTS = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
 DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text())
 PAGE = read("docs/monitoring.md")
+RUNBOOK = read("docs/runbook.md")
 
 _EMPTY = Snapshot({}, [], [], [], [], 0, False, 0)
 
@@ -59,3 +60,11 @@ def test_every_alert_says_what_to_do() -> None:
     rows = read_tables(PAGE, "| alert | what it means | what to do |")
     assert [row[0] for row in rows] == [rule["alert"] for rule in ALERTS]
     assert all(rule["annotations"]["summary"] for rule in ALERTS)
+
+
+def test_every_alert_has_its_section_in_the_runbook() -> None:
+    sections = dict(re.findall(r"(?ms)^## (\w+)\n(.*?)(?=^## |\Z)", RUNBOOK))
+    assert list(sections) == [rule["alert"] for rule in ALERTS]
+    for rule in ALERTS:
+        assert rule["annotations"]["runbook_url"] == f"docs/runbook.md#{rule['alert'].lower()}"
+        assert "```sh\n" in sections[rule["alert"]]  # what to type

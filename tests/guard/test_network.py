@@ -96,7 +96,7 @@ def test_only_local_names_are_local() -> None:
     assert [name for name in foreign if is_local_name(name)] == []
 
 
-@pytest.mark.parametrize("path", ["/", "/api/v1/tasks", "/livez", "/nothing", "/api/v1/tasks/"])
+@pytest.mark.parametrize("path", ["/", "/api/v1/tasks", "/readyz", "/nothing", "/api/v1/tasks/"])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "DELETE", "NONSENSE"])
 def test_strangers_are_refused_on_every_path(method: str, path: str) -> None:
     small = SmallApp()
@@ -121,6 +121,13 @@ def test_the_first_key_opens_the_server() -> None:
     expect_problem(remote.get("/"), 403, "local-only")
     small.access.keyed = True
     assert remote.get("/").is_success
+
+
+def test_a_stranger_may_ask_whether_the_process_lives() -> None:
+    """The kubelet does, and restarts a server that says no: before the first key as well."""
+    small = SmallApp()
+    assert small.connect(client="192.0.2.10").get("/livez").status_code == 200
+    assert small.access.asked == 0
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz"])

@@ -8,7 +8,8 @@ from deploy.cli.exits import EXIT_CODES_HELP
 from deploy.cli.options import JsonOption
 
 group = typer.Typer(invoke_without_command=True, epilog=EXIT_CODES_HELP)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The queue.")]
+Name = Annotated[str | None, typer.Argument(metavar="NAME", help="The queue.")]
+All = Annotated[bool, typer.Option("--all", help="Every queue that there is.")]
 
 
 @group.callback()
@@ -20,6 +21,7 @@ def queues(context: typer.Context, as_json: JsonOption = False) -> None:
       callboard queues
       callboard queues status --json | jq .queues
       callboard queues pause media
+      callboard queues pause --all
       callboard queues resume media
     """
     if context.invoked_subcommand is None:
@@ -49,37 +51,50 @@ def status(as_json: JsonOption = False) -> None:
 
 
 @group.command("pause", epilog=EXIT_CODES_HELP)
-def pause(name: Name, as_json: JsonOption = False) -> None:
+def pause(name: Name = None, everything: All = False, as_json: JsonOption = False) -> None:
     """Let no more tasks of a queue start; running tasks go on.
 
     \b
     Examples:
       callboard queues pause media
+      callboard queues pause --all
     """
-    _set_paused(name, paused=True, as_json=as_json)
+    _set_paused(name, everything, paused=True, as_json=as_json)
 
 
 @group.command("resume", epilog=EXIT_CODES_HELP)
-def resume(name: Name, as_json: JsonOption = False) -> None:
+def resume(name: Name = None, everything: All = False, as_json: JsonOption = False) -> None:
     """Let the tasks of a queue start again.
 
     \b
     Examples:
       callboard queues resume media
+      callboard queues resume --all
     """
-    _set_paused(name, paused=False, as_json=as_json)
+    _set_paused(name, everything, paused=False, as_json=as_json)
 
 
-def _set_paused(name: str, *, paused: bool, as_json: bool) -> None:
+def _set_paused(name: str | None, everything: bool, *, paused: bool, as_json: bool) -> None:
+    """With --all, the output is a list."""
     from urllib.parse import quote
 
     from deploy.cli.connection import API, open_client
+    from deploy.cli.exits import BAD_INPUT, Failure
     from deploy.cli.output import print_json
 
+    if (name is None) != everything:
+        raise Failure(BAD_INPUT, "Name one queue, or say --all.")
     verb = "pause" if paused else "resume"
     with open_client(actors=True) as client:
-        switched = client.request("POST", f"{API}/queues/{quote(name, safe='')}/{verb}")
+        names = (
+            [name]
+            if name is not None
+            else [row["queue"] for row in client.request("GET", f"{API}/queues/status")["by_queue"]]
+        )
+        switched = [client.request("POST", f"{API}/queues/{quote(each, safe='')}/{verb}") for each in names]
     if as_json:
-        print_json(switched)
-    else:
-        typer.echo(f"{name} is paused; running tasks go on." if switched["paused"] else f"{name} is open.")
+        print_json(switched if everything else switched[0])
+        return
+    for each in switched:
+        queue = each["queue"]
+        typer.echo(f"{queue} is paused; running tasks go on." if each["paused"] else f"{queue} is open.")

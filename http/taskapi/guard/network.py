@@ -2,15 +2,11 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
-import anyio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from state.database.errors import DatabaseError
-from state.errors import NotReady
 from taskapi.api.problems import Problem
 from taskapi.guard.layer import Layer
 
@@ -20,7 +16,8 @@ _FORWARDED = re.compile(  # by proxies, content delivery networks and the load b
     rb"(cf|true|fly|fastly)-(connecting|client)-ip(v6)?"
 )
 _LIVENESS = "/livez"
-_PATIENCE = 0.5  # seconds
+"""Says only that the process lives. Whatever restarts a server that does not answer it may come from another machine,
+while there is no key or no database yet."""
 _REMEDY = (
     "This server has no API keys, so it answers only programs of its own machine. Create a key there (callboard keys "
     "create) and send it as `Authorization: Bearer`."
@@ -37,25 +34,15 @@ class NetworkGuard(Layer):
         self._open = False  # for ever, once it is true: rows of keys are never deleted
 
     def handle(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        if not self._open and (stranger := find_stranger(scope)) is not None:
-            return self._check(stranger, scope, receive, send)
-        return self.app(scope, receive, send)
+        if self._open or scope["path"] == _LIVENESS or (stranger := find_stranger(scope)) is None:
+            return self.app(scope, receive, send)
+        return self._check(stranger, scope, receive, send)
 
     async def _check(self, stranger: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-        if not await self._may_pass(scope):
+        self._open = await self._serves_strangers(scope)
+        if not self._open:
             raise stranger
         await self.app(scope, receive, send)
-
-    async def _may_pass(self, scope: Scope) -> bool:
-        if scope["path"] == _LIVENESS:  # must not need the database, or a failure of it restarts every server
-            with anyio.move_on_after(_PATIENCE), suppress(DatabaseError, NotReady):
-                return await self._look(scope)
-            return True
-        return await self._look(scope)
-
-    async def _look(self, scope: Scope) -> bool:
-        self._open = await self._serves_strangers(scope)
-        return self._open
 
 
 def find_stranger(scope: Scope) -> Problem | None:

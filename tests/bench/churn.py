@@ -1,7 +1,8 @@
 """`python -m tests.bench.churn`: sizes of tables and indexes while workers are kept busy; what grows that should not.
 
-Run by hand. Tasks are submitted as fast as two workers take them: most complete, some are scheduled first, wait at a
-gate, are canceled, or grow too old, die and are revived."""
+Run by hand, for at least 8 minutes: the first vacuum comes after one or two. Tasks are submitted as fast as two
+workers take them: most complete, some are scheduled first, wait at a gate, are canceled, or grow too old, die and are
+revived."""
 
 import argparse
 import os

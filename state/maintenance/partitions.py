@@ -6,7 +6,6 @@ from state.database import fetch, retrying
 from state.logs import log
 
 SECONDS = 600.0  # between two looks: they are made months ahead
-_MOST = 20  # steps in a turn
 
 
 class Partitions:
@@ -19,21 +18,16 @@ class Partitions:
         return time.monotonic() >= self._next
 
     def make(self) -> None:
-        self._next = time.monotonic() + SECONDS
-        make_partitions()
-
-
-def make_partitions() -> list[str]:
-    """Makes what is missing, each in a transaction of its own, and returns what was done."""
-    done: list[str] = []
-    while len(done) < _MOST and (step := _make_one()) is not None:
-        log.info("history: partition", made=step)
-        done.append(step)
-    return done
+        """Does one step, as a turn has to be short. The next turn goes on, until there is nothing to do."""
+        if make_partition() is None:
+            self._next = time.monotonic() + SECONDS
 
 
 @retrying
-def _make_one() -> str | None:
+def make_partition() -> str | None:
+    """Does one step, and returns what was done; None if there is nothing to do, or somebody is in the way."""
     [row] = fetch("make_partition", {})
     step: str | None = row["step"]
+    if step is not None:
+        log.info("history: partition", made=step)
     return step

@@ -145,4 +145,5 @@ def test_the_bars_of_the_specification_are_there() -> None:
         "idle_further": 0.6,
         "history_slowest": 100.0,
         "history_ratio": 3.0,
+        "history_single": 2.0,
     }

@@ -18,7 +18,7 @@ from tests.taskapi.running import RunningServer
 
 Kill = Callable[[str], str]
 LOCAL_ONLY = {"up", "migrate", "doctor", "prove", "profile"}
-IN_OTHER_TESTS = {"batch", "targets", "keys", "schedules", "webhooks"}
+IN_OTHER_TESTS = {"batch", "export", "targets", "keys", "schedules", "webhooks"}
 
 
 @pytest.fixture

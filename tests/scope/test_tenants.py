@@ -33,6 +33,7 @@ from state.projects import reads as projects
 from state.tasks.batches import submit_each
 from state.tasks.bulk import act_on_all, act_on_tasks
 from state.tasks.events import get_newest_events
+from state.tasks.export import read_page
 from state.tasks.idempotency import run_once
 from state.tasks.queues import get_queue_status, pause_queue, resume_queue
 from state.tasks.reads import get_tasks_of_many
@@ -154,6 +155,7 @@ EMPTY: dict[Callable[..., Any], Act] = {
     ],
     get_tasks_of_many: lambda w, c: get_tasks_of_many(w.own, caller=c),
     get_listed_tasks: lambda w, c: get_listed_tasks(w.own, caller=c),
+    read_page: lambda w, c: read_page("", None, tenant=w.tenant, caller=c)[0],
     search_tasks: lambda w, c: [
         each for text in ("quick", *w.own) for each in search_tasks(text, tenant=w.tenant, caller=c).ids
     ],

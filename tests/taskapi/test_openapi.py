@@ -46,7 +46,7 @@ def test_the_home_page(client: httpx2.Client) -> None:
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert client.head("/").status_code == 200
     files = re.findall(r'(?:src|href)="([^"]*)"', page.text)
-    assert [file for file in files if not re.match(r"console/[0-9a-f]{16}/[\w/-]+\.(js|css|svg)$|docs$", file)] == []
+    assert [file for file in files if not re.match(r"console/[0-9a-f]{8}/[\w/-]+\.(js|css|svg)$|docs$", file)] == []
     assert {file.partition("/")[0] for file in files} == {"console", "docs"}
     assert [file for file in files if client.get(f"/{file}").status_code != 200] == []
 

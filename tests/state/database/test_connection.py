@@ -163,7 +163,7 @@ def test_an_interruption_before_the_answer_leaves_the_answer_to_no_other_caller(
     """The code of a task may be stopped anywhere, also while it submits."""
     parameters = {**NewTask("quick", {}).to_row(), "payload": "{}", "gates": None, "gate_limits": None}
 
-    def interrupted(answers: Any) -> Any:
+    def interrupted(answers: Any, **options: Any) -> Any:
         raise InterruptedError
 
     with borrow() as own:
@@ -180,8 +180,8 @@ def test_an_interruption_while_preparing_does_not_spoil_the_statement(
 ) -> None:
     heard = worker_connection.wait
 
-    def interrupted(answers: Any) -> Any:
-        heard(answers)
+    def interrupted(answers: Any, **options: Any) -> Any:
+        heard(answers, **options)
         raise InterruptedError
 
     monkeypatch.setattr(worker_connection, "wait", interrupted)

@@ -89,12 +89,12 @@ def test_an_interrupted_wait_closes_the_connection(
     worker_connection.fetch_each([ALIVE])
     heard, count = worker_connection.wait, 0
 
-    def interrupted(answers: Any) -> Any:
+    def interrupted(answers: Any, **options: Any) -> Any:
         nonlocal count
         count += 1
         if count == 3:
             raise InterruptedError
-        return heard(answers)
+        return heard(answers, **options)
 
     monkeypatch.setattr(worker_connection, "wait", interrupted)
     with pytest.raises(InterruptedError):

@@ -8,7 +8,7 @@ import pytest
 
 from state import submit
 from state.database import fetch
-from state.maintenance.partitions import make_partitions
+from state.maintenance.partitions import make_partition
 from tests.roles.conftest import address_of  # noqa: F401
 from tests.support.clock import Clock
 from tests.support.observer import Observer
@@ -19,6 +19,10 @@ FILL = (
     "to_jsonb((SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 50) WHERE n > 0)), callboard.now() "
     "FROM generate_series(1, 11000) AS n"
 )
+
+
+def make_partitions() -> list[str]:
+    return list(iter(make_partition, None))
 
 
 def months(connection: Observer, ahead: list[int]) -> list[str]:

@@ -97,6 +97,7 @@ def test_times(
     field(page, "Until").fill(page.evaluate(LOCAL_TIME, -2))
     expect(page.get_by_role("alert")).to_contain_text("later than")
     field(page, "Time").select_option("at any time")
+    expect(events(page)).to_have_count(3)
     field(page, "Tenant").fill("acme")
     expect(events(page)).to_have_count(1)
     expect(events(page)).to_contain_text("to come")

@@ -29,6 +29,10 @@ from tests.support.eventually import eventually
 from tests.support.observer import Observer
 from tests.support.workers import WorkerTree
 
+LAST_PARTITION = (
+    "SELECT to_regclass('callboard.' || to_char(date_trunc('month', callboard.now() AT TIME ZONE 'UTC') "
+    "+ interval '3 months', '\"attempts_\"YYYY_MM')) IS NOT NULL AS made"
+)
 COUNTS = "SELECT (SELECT count(*) FROM callboard.tasks) AS tasks, (SELECT count(*) FROM callboard.events) AS events"
 
 
@@ -149,6 +153,7 @@ def test_a_restore_runs_nothing_again_that_nobody_has_decided(servers: Servers, 
 
 
 def take_dump(primary: OwnPostgres) -> tuple[Path, dict[str, Any]]:
+    eventually(lambda: query(primary, LAST_PARTITION)["made"], what="the maintainer has made all partitions")
     file = primary.folder / "callboard.dump"
     primary.run("pg_dump", "--format=custom", f"--file={file}")
     return file, query(primary, COUNTS)

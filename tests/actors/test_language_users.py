@@ -25,7 +25,7 @@ def test_the_writer_writes(start: Start, chat_server: ChatServer) -> None:
         "provider": "openrouter",
         "model": "mistralai/mistral-small-3.2-24b-instruct",
     }
-    [request] = chat_server.requests
+    [request] = chat_server.chat_requests
     assert (request["max_tokens"], request["messages"][0]) == (50, {"role": "system", "content": "Be brief."})
     assert "".join(e.data["text"] for e in get_events(task.task_id) if e.kind == "token") == task.result["text"]
     assert task.usage["tokens"] == 121
